@@ -1,0 +1,90 @@
+"""Every bound of the node in one place, with the relations between them asserted at import.
+
+Sizes are bytes, durations are seconds (`_s`) or milliseconds (`_ms`), counts are bare. The
+comment says what happens when a bound is met: *refuse*, *drop oldest* or *cut the reader*.
+"""
+
+from typing import Final
+
+# --- strict JSON (refuse: invalid_params or too_large)
+JSON_DEPTH_MAX: Final = 16
+JSON_INT_MAX: Final = 2**53 - 1
+JSON_KEYS_MAX: Final = 4_096
+RPC_BYTES_MAX: Final = 1 << 20
+TEXT_BYTES_MAX: Final = 128 << 10
+NAME_CHARS_MAX: Final = 80
+HANDLE_CHARS_MAX: Final = 40
+
+# --- events (refuse)
+EVENT_BYTES_MAX: Final = 256 << 10
+LOG_PAGE_MAX: Final = 1_000
+MEMBERS_PER_ROOM_MAX: Final = 1_000
+ROOMS_MAX: Final = 10_000
+
+# --- links between nodes (a frame above the bound cuts the link)
+LINK_FRAME_BYTES_MAX: Final = 1 << 20
+LINK_QUEUE_BYTES_MAX: Final = 8 << 20  # cut the reader: code 4008
+HANDSHAKE_BYTES_MAX: Final = 16 << 10
+HANDSHAKE_S: Final = 5.0
+LINK_PING_S: Final = 10.0
+LINK_SILENCE_S: Final = 25.0
+DIAL_S: Final = 5.0
+DIAL_BACKOFF_FIRST_S: Final = 0.5
+DIAL_BACKOFF_MAX_S: Final = 30.0
+ADDRESSES_PER_PEER_MAX: Final = 8
+KEY_CHAIN_MAX: Final = 16
+UNAUTHENTICATED_SOCKETS_MAX: Final = 32  # per address; refuse
+PEEK_S: Final = 5.0
+
+# --- replication
+BATCH_EVENTS_MAX: Final = 256
+BATCH_BYTES_MAX: Final = 512 << 10
+REPLICA_WINDOW_EVENTS: Final = 2_048  # unacknowledged events in flight to one replica
+OUTBOX_WINDOW: Final = 256  # proposals in flight to the authority, per room
+OUTBOX_ROWS_MAX: Final = 10_000  # per room; refuse: busy
+ROOM_INPUTS_MAX: Final = 4_096  # queued inputs of one room; refuse: busy
+QUEUED_TEXT_MS: Final = 7 * 24 * 3_600_000  # queued text is given up after 7 days
+
+# --- storage
+GROUP_COMMIT_MAX: Final = 256
+STORAGE_QUEUE_MAX: Final = 8_192
+
+# --- turns and budgets
+BUDGET_PER_ROOT: Final = 8  # agent messages per root event
+BUDGET_MAX: Final = 64
+TURN_DEADLINE_MS: Final = 30 * 60_000
+TURN_OFFLINE_WAIT_MS: Final = 24 * 3_600_000
+TURNS_PER_MEMBER_QUEUED_MAX: Final = 64
+DELTA_BYTES_MAX: Final = 16 << 10
+HISTORY_LINES_MAX: Final = 200
+ADDRESSED_PER_EVENT_MAX: Final = 64
+
+# --- grants and invitations
+GRANT_BYTES_MAX: Final = 4 << 10
+GRANT_TTL_MAX_S: Final = 24 * 3_600
+LOAN_TTL_MAX_S: Final = 366 * 24 * 3_600
+CLOCK_SKEW_S: Final = 5
+INVITATION_TTL_MAX_S: Final = 30 * 24 * 3_600
+INVITATION_USES_MAX: Final = 1_000
+INVITATION_LINK_CHARS_MAX: Final = 4_096
+LENT_PER_ACCEPT_MAX: Final = 16
+
+# --- readers and logins
+SUBSCRIBER_QUEUE_MAX: Final = 1_024  # cut the reader: code 4008
+SUBSCRIBERS_MAX: Final = 2_000
+SEND_WAIT_MS: Final = 2_000
+SEND_WAIT_MS_MAX: Final = 60_000
+LOGIN_LINK_S: Final = 600
+BROWSER_SESSION_S: Final = 90 * 24 * 3_600
+BROWSER_SESSIONS_MAX: Final = 64
+DRAIN_S: Final = 10.0
+SWEEP_S: Final = 1.0
+
+assert EVENT_BYTES_MAX * 2 < LINK_FRAME_BYTES_MAX, "an event and its proof fit one frame"
+assert BATCH_BYTES_MAX + EVENT_BYTES_MAX < LINK_FRAME_BYTES_MAX, "a batch fits one frame"
+assert LINK_FRAME_BYTES_MAX <= LINK_QUEUE_BYTES_MAX
+assert TEXT_BYTES_MAX * 2 <= EVENT_BYTES_MAX, "escaping at most doubles ordinary text"
+assert LINK_PING_S * 2 < LINK_SILENCE_S < 30, "a missed ping is not yet silence"
+assert BATCH_EVENTS_MAX <= REPLICA_WINDOW_EVENTS
+assert BUDGET_PER_ROOT <= BUDGET_MAX
+assert SEND_WAIT_MS <= SEND_WAIT_MS_MAX
