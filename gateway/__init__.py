@@ -1,0 +1,1 @@
+"""Profiles: local agents behind the node. Imports nothing of `mesh` or `audio`."""
