@@ -8,10 +8,6 @@ prove the rest. A field bound is checked where the message is used.
 import msgspec
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, array_like=False):
-    """The root of all link messages; never sent itself."""
-
-
 class WireProposal(msgspec.Struct, frozen=True, array_like=True):
     """P and the author's signature."""
 
@@ -28,14 +24,14 @@ class WireEvent(msgspec.Struct, frozen=True, array_like=True):
     authority_sig: bytes
 
 
-class Propose(Message, tag="propose"):
+class Propose(msgspec.Struct, frozen=True, kw_only=True, tag="propose"):
     """A home install asks the authority to admit these, in this order."""
 
     room_id: str
     proposals: tuple[WireProposal, ...]
 
 
-class Verdict(Message, tag="verdict"):
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict"):
     """The authority's word on one proposal. `state`: applied, pending or rejected."""
 
     room_id: str
@@ -46,7 +42,7 @@ class Verdict(Message, tag="verdict"):
     message: str = ""
 
 
-class CatchUp(Message, tag="catch_up"):
+class CatchUp(msgspec.Struct, frozen=True, kw_only=True, tag="catch_up"):
     """A copy says what it has and asks for what comes after."""
 
     room_id: str
@@ -55,7 +51,7 @@ class CatchUp(Message, tag="catch_up"):
     promised_epoch: int = 0
 
 
-class Append(Message, tag="append"):
+class Append(msgspec.Struct, frozen=True, kw_only=True, tag="append"):
     """The authority streams its log to a copy. `latest_seq` is its head when this was sent."""
 
     room_id: str
@@ -65,14 +61,14 @@ class Append(Message, tag="append"):
     protected_seq: int
 
 
-class Stored(Message, tag="stored"):
+class Stored(msgspec.Struct, frozen=True, kw_only=True, tag="stored"):
     """A copy acknowledges that everything up to `seq` is on its disk."""
 
     room_id: str
     seq: int
 
 
-class NotHere(Message, tag="not_here"):
+class NotHere(msgspec.Struct, frozen=True, kw_only=True, tag="not_here"):
     """The receiver is not the authority of that room, or does not admit the sender."""
 
     room_id: str
@@ -80,21 +76,21 @@ class NotHere(Message, tag="not_here"):
     authority_install_id: str = ""
 
 
-class Presence(Message, tag="presence"):
+class Presence(msgspec.Struct, frozen=True, kw_only=True, tag="presence"):
     """The authority tells copies which installs it has a link to."""
 
     room_id: str
     online: tuple[str, ...]
 
 
-class Signal(Message, tag="signal"):
+class Signal(msgspec.Struct, frozen=True, kw_only=True, tag="signal"):
     """An ephemeral message of a room, JSON bytes; never stored."""
 
     room_id: str
     body: bytes
 
 
-class Preview(Message, tag="preview"):
+class Preview(msgspec.Struct, frozen=True, kw_only=True, tag="preview"):
     """A guest proves by an HMAC that it knows an invitation, and asks what it is."""
 
     invitation_id: str
@@ -103,7 +99,7 @@ class Preview(Message, tag="preview"):
     mac: bytes
 
 
-class PreviewResult(Message, tag="preview_result"):
+class PreviewResult(msgspec.Struct, frozen=True, kw_only=True, tag="preview_result"):
     """What the invitation is, or why it is refused. `body` is JSON bytes."""
 
     invitation_id: str
@@ -111,7 +107,7 @@ class PreviewResult(Message, tag="preview_result"):
     body: bytes = b""
 
 
-class Redeem(Message, tag="redeem"):
+class Redeem(msgspec.Struct, frozen=True, kw_only=True, tag="redeem"):
     """A guest redeems an invitation: the secret and one signed member.joined per member."""
 
     request_id: str
@@ -122,7 +118,7 @@ class Redeem(Message, tag="redeem"):
     relayed_for: str = ""
 
 
-class RedeemResult(Message, tag="redeem_result"):
+class RedeemResult(msgspec.Struct, frozen=True, kw_only=True, tag="redeem_result"):
     """The verdict on a redemption; the authority's identity and addresses if applied."""
 
     request_id: str
@@ -135,7 +131,7 @@ class RedeemResult(Message, tag="redeem_result"):
     relayed_for: str = ""
 
 
-class GrantOffer(Message, tag="grant_offer"):
+class GrantOffer(msgspec.Struct, frozen=True, kw_only=True, tag="grant_offer"):
     """The lender's install hands a grant to the room's home. `catalog` is JSON bytes."""
 
     room_id: str
@@ -144,7 +140,7 @@ class GrantOffer(Message, tag="grant_offer"):
     catalog: bytes
 
 
-class TurnDispatch(Message, tag="turn_dispatch"):
+class TurnDispatch(msgspec.Struct, frozen=True, kw_only=True, tag="turn_dispatch"):
     """The authority asks the target to run a turn, under a grant."""
 
     room_id: str
@@ -158,7 +154,7 @@ class TurnDispatch(Message, tag="turn_dispatch"):
     deadline_ms: int
 
 
-class TurnReport(Message, tag="turn_report"):
+class TurnReport(msgspec.Struct, frozen=True, kw_only=True, tag="turn_report"):
     """The target tells what became of a turn that has no message of its own (yet)."""
 
     room_id: str
