@@ -35,6 +35,21 @@ ADDRESSES_PER_PEER_MAX: Final = 8
 KEY_CHAIN_MAX: Final = 16
 UNAUTHENTICATED_SOCKETS_MAX: Final = 32  # per address; refuse
 PEEK_S: Final = 5.0
+TLS_HANDSHAKE_S: Final = 5.0
+HEADER_S: Final = 5.0  # until a connection's first request header is complete; close
+HEADER_BYTES_MAX: Final = 16 << 10
+ACCEPT_BACKLOG: Final = 128
+HANDSHAKE_AGE_S: Final = 60  # how old the accepting side's own greeting may be; refuse: skew
+LINK_CHUNK_BYTES_MAX: Final = 32 << 10  # one WebSocket message; a frame spans several
+LINK_CLOSE_S: Final = 1.0  # for the goodbye; then the socket is torn
+LINK_PROBE_S: Final = 2.0  # an older link that answers within this stays
+LINKS_MAX: Final = 1_024  # refuse: busy
+UNWANTED_LINKS_MAX: Final = 64  # links of installs nobody here asked for; refuse: busy
+UNWANTED_IDLE_S: Final = 60.0  # such a link without a message closes
+LOCAL_QUEUE_MAX: Final = 65_536  # messages to our own install; refuse
+ADDRESS_CHARS_MAX: Final = 256
+SIGHTINGS_MAX: Final = 256  # drop oldest
+SIGHTING_S: Final = 3_600.0
 
 # --- replication
 BATCH_EVENTS_MAX: Final = 256
@@ -83,6 +98,8 @@ SWEEP_S: Final = 1.0
 assert EVENT_BYTES_MAX * 2 < LINK_FRAME_BYTES_MAX, "an event and its proof fit one frame"
 assert BATCH_BYTES_MAX + EVENT_BYTES_MAX < LINK_FRAME_BYTES_MAX, "a batch fits one frame"
 assert LINK_FRAME_BYTES_MAX <= LINK_QUEUE_BYTES_MAX
+assert HANDSHAKE_BYTES_MAX <= LINK_CHUNK_BYTES_MAX <= LINK_FRAME_BYTES_MAX
+assert LINK_PROBE_S < HANDSHAKE_S < LINK_SILENCE_S
 assert TEXT_BYTES_MAX * 2 <= EVENT_BYTES_MAX, "escaping at most doubles ordinary text"
 assert LINK_PING_S * 2 < LINK_SILENCE_S < 30, "a missed ping is not yet silence"
 assert BATCH_EVENTS_MAX <= REPLICA_WINDOW_EVENTS
