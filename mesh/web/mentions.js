@@ -1,0 +1,149 @@
+/**
+ * Mentions: finding them in a text, and completing them while one is typed.
+ *
+ * `@handle` addresses the member with that handle in this room, wherever it lives; handles are
+ * unique without regard to case. A member id works too while typing, and is completed to the
+ * handle. Only members of the room are ever marked as mentioned. Pure.
+ *
+ * @import { Member } from "./surface.js"
+ */
+
+/** Suggestions shown at once. */
+export const SUGGESTIONS_MAX = 8;
+
+const MENTION = /(^|[^\p{L}\p{N}_@./-])@([\p{L}\p{N}][\p{L}\p{N}_.-]*)/gu;
+
+/**
+ * @typedef {{text: string, member: Member|null}} Piece
+ * @typedef {{start: number, end: number, word: string}} Query
+ */
+
+/**
+ * Members by handle in lower case, without those who left.
+ * @param {Iterable<Member>} members
+ * @returns {Map<string, Member>}
+ */
+export function byHandle(members) {
+  const found = new Map();
+  for (const member of members) {
+    if (member.presence !== "left") found.set(member.handle.toLowerCase(), member);
+  }
+  return found;
+}
+
+/**
+ * A text cut at its mentions.
+ * @param {string} text
+ * @param {ReadonlyMap<string, Member>} handles from byHandle
+ * @returns {Piece[]}
+ */
+export function pieces(text, handles) {
+  /** @type {Piece[]} */
+  const out = [];
+  let from = 0;
+  for (const match of text.matchAll(MENTION)) {
+    const [, before = "", written = ""] = match;
+    const handle = knownPart(written, handles);
+    if (handle === null) continue;
+    const at = match.index + before.length;
+    if (at > from) out.push({ text: text.slice(from, at), member: null });
+    const member = handles.get(handle.toLowerCase()) ?? null;
+    out.push({ text: `@${handle}`, member });
+    from = at + 1 + handle.length;
+  }
+  if (from < text.length) out.push({ text: text.slice(from), member: null });
+  return out;
+}
+
+/**
+ * The handles written in a text that nobody in the room has.
+ * @param {string} text
+ * @param {ReadonlyMap<string, Member>} handles
+ * @returns {string[]}
+ */
+export function unknownMentions(text, handles) {
+  const found = [...text.matchAll(MENTION)].map(([, , written = ""]) => written);
+  return [...new Set(found.filter((written) => knownPart(written, handles) === null))];
+}
+
+/**
+ * The members mentioned in a text, each once.
+ * @param {string} text
+ * @param {ReadonlyMap<string, Member>} handles
+ * @returns {Member[]}
+ */
+export function mentioned(text, handles) {
+  const found = pieces(text, handles).flatMap((piece) => piece.member ?? []);
+  return [...new Set(found)];
+}
+
+/**
+ * The part of a written word that is a handle: a full stop may end the sentence.
+ * @param {string} written
+ * @param {ReadonlyMap<string, Member>} handles
+ * @returns {string|null}
+ */
+function knownPart(written, handles) {
+  for (let word = written; word !== ""; word = word.slice(0, -1)) {
+    if (handles.has(word.toLowerCase())) return word;
+    if (!/[._-]$/.test(word)) return null;
+  }
+  return null;
+}
+
+/**
+ * The mention being typed at the caret, or null.
+ * @param {string} text
+ * @param {number} caret
+ * @returns {Query|null}
+ */
+export function queryAt(text, caret) {
+  const before = text.slice(0, caret);
+  const match = /(?:^|[\s([{"'“‘*>])@([\p{L}\p{N}_.-]{0,40})$/u.exec(before);
+  if (match === null) return null;
+  const word = match[1] ?? "";
+  return { start: caret - word.length - 1, end: caret, word };
+}
+
+/**
+ * Members that fit what was typed, best first: handle, then name, then member id.
+ * @param {string} word
+ * @param {readonly Member[]} members
+ * @returns {Member[]}
+ */
+export function suggestions(word, members) {
+  const wanted = word.toLowerCase();
+  const rank = (/** @type {Member} */ member) => {
+    const handle = member.handle.toLowerCase();
+    if (handle.startsWith(wanted)) return 0;
+    if (member.display_name.toLowerCase().startsWith(wanted)) return 1;
+    if (handle.includes(wanted)) return 2;
+    return wanted.startsWith("m_") && member.member_id.startsWith(wanted) ? 3 : 9;
+  };
+  return members
+    .filter((member) => !member.me && member.presence !== "left")
+    .map((member) => ({ member, at: rank(member) }))
+    .filter(({ at }) => at < 9)
+    .sort(
+      (a, b) =>
+        a.at - b.at ||
+        Number(b.member.kind === "agent") - Number(a.member.kind === "agent") ||
+        a.member.handle.localeCompare(b.member.handle),
+    )
+    .slice(0, SUGGESTIONS_MAX)
+    .map(({ member }) => member);
+}
+
+/**
+ * The text after a suggestion was taken, and where the caret goes.
+ * @param {string} text
+ * @param {Query} query
+ * @param {Member} member
+ * @returns {{text: string, caret: number}}
+ */
+export function completed(text, query, member) {
+  const after = text.slice(query.end);
+  const insert = `@${member.handle}${/^\s/.test(after) ? "" : " "}`;
+  const caret = query.start + insert.length + (/^\s/.test(after) ? 1 : 0);
+  return { text: text.slice(0, query.start) + insert + after, caret };
+}
