@@ -24,6 +24,8 @@ class Reason:
 
 
 REASONS: Final[dict[str, Reason]] = {
+    "invalid_request": Reason(status=400, next="Send one JSON-RPC 2.0 request."),
+    "internal": Reason(status=500, next="See the node's log."),
     "invalid_params": Reason(status=422, next="Correct the named field and try again."),
     "method_not_found": Reason(status=404, next="See docs/surface.md for the methods."),
     "unauthenticated": Reason(status=401, next="Run `roommesh open` on this machine."),

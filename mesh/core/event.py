@@ -1,9 +1,9 @@
-"""Proposals and events: the bytes P and H, their digests and signatures.
+r"""Proposals and events: the bytes P and H, their digests and signatures.
 
     P = canonical JSON of {room_id, event_id, kind, member_id, payload, cause, created_at_ms}
     digest = SHA-256(P); author_sig by the member's home install over "proposal" + P
     H = canonical JSON of {room_id, epoch, seq, prev_hash, kind, event_id, digest, admitted_at_ms}
-    hash = SHA-256("roommesh/v1/event\\0" + H); authority_sig over the same bytes
+    hash = SHA-256("roommesh/v1/event\0" + H); authority_sig over the same bytes
 
 P and H are stored and forwarded verbatim, never encoded again: a proxy that reorders keys makes
 bytes that do not verify, never bytes that mean something else (attack 27). `member_id` of a

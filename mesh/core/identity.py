@@ -1,6 +1,6 @@
-"""Keys: who an install is, what it signs, and how others check it.
+r"""Keys: who an install is, what it signs, and how others check it.
 
-Every signature is over `roommesh/v1/<kind>\\0` + bytes, so that a signature of one kind is never
+Every signature is over `roommesh/v1/<kind>\0` + bytes, so that a signature of one kind is never
 accepted as another (attack 6). One library (libsodium through PyNaCl) decides what is valid. An
 install is named by its *first* public key; a later key is signed by the one before it, and the
 whole chain travels in the handshake. Two successors of one key are `duplicate_instance`.
@@ -90,8 +90,6 @@ class KeyChain:
             raise Malformed("invalid_params", "The key chain has the wrong length.")
         if any(len(key) != 32 for key in self.keys):
             raise Malformed("invalid_params", "A key in the chain is not 32 bytes.")
-        for older, newer, signature in zip(
-            self.keys, self.keys[1:], self.signatures, strict=False
-        ):
+        for older, newer, signature in zip(self.keys, self.keys[1:], self.signatures, strict=False):
             if not verify(older, "rotation", newer, signature):
-                raise Refused("bad_signature", "A key in the chain is not signed by the one before.")
+                raise Refused("bad_signature", "A key is not signed by the one before.")

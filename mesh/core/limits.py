@@ -62,7 +62,13 @@ QUEUED_TEXT_MS: Final = 7 * 24 * 3_600_000  # queued text is given up after 7 da
 
 # --- storage
 GROUP_COMMIT_MAX: Final = 256
-STORAGE_QUEUE_MAX: Final = 8_192
+STORAGE_QUEUE_MAX: Final = 8_192  # refuse: busy
+STORAGE_READS_MAX: Final = 4_096  # refuse: busy
+STORAGE_READERS: Final = 2
+STORAGE_BUSY_MS: Final = 5_000  # wait for another process that holds the file, then fail
+WAL_CHECKPOINT_BYTES: Final = 4 << 20
+WAL_CHECKPOINT_COMMITS: Final = 512
+WAL_BYTES_KEPT: Final = 32 << 20
 
 # --- turns and budgets
 BUDGET_PER_ROOT: Final = 8  # agent messages per root event
@@ -86,12 +92,27 @@ LENT_PER_ACCEPT_MAX: Final = 16
 
 # --- readers and logins
 SUBSCRIBER_QUEUE_MAX: Final = 1_024  # cut the reader: code 4008
+SUBSCRIBER_QUEUE_BYTES_MAX: Final = 8 << 20  # cut the reader: code 4008
+CUT_READER_S: Final = 10.0  # how long a cut reader may take to hear why
 SUBSCRIBERS_MAX: Final = 2_000
+CALLS_IN_FLIGHT_MAX: Final = 64  # per connection; later ones wait their turn
+CALLS_WAITING_MAX: Final = 1_024  # per connection; refuse: busy
+CALLS_WAITING_BYTES_MAX: Final = 8 << 20  # per connection; refuse: busy
+HEARTBEAT_S: Final = 20.0
+HTTP_HEADER_S: Final = 5.0  # a new socket's first request; cut
+HTTP_IDLE_S: Final = 30.0  # from one answer to the next request's end of header; cut
+HTTP_BODY_S: Final = 15.0
+HTTP_HEADER_BYTES_MAX: Final = 8 << 10
 SEND_WAIT_MS: Final = 2_000
 SEND_WAIT_MS_MAX: Final = 60_000
 LOGIN_LINK_S: Final = 600
+LOGIN_BYTES_MAX: Final = 4 << 10
+LOGIN_FAILURES_MAX: Final = 10  # per address and LOGIN_WINDOW_S; refuse: rate_limited
+LOGIN_WINDOW_S: Final = 60.0
+LOGIN_ADDRESSES_MAX: Final = 1_024  # remembered; drop oldest
 BROWSER_SESSION_S: Final = 90 * 24 * 3_600
-BROWSER_SESSIONS_MAX: Final = 64
+BROWSER_SESSIONS_MAX: Final = 64  # drop the one longest unused
+BROWSER_SESSION_WRITE_S: Final = 3_600  # how often its last use is written
 DRAIN_S: Final = 10.0
 SWEEP_S: Final = 1.0
 
@@ -105,3 +126,7 @@ assert LINK_PING_S * 2 < LINK_SILENCE_S < 30, "a missed ping is not yet silence"
 assert BATCH_EVENTS_MAX <= REPLICA_WINDOW_EVENTS
 assert BUDGET_PER_ROOT <= BUDGET_MAX
 assert SEND_WAIT_MS <= SEND_WAIT_MS_MAX
+assert GROUP_COMMIT_MAX <= STORAGE_QUEUE_MAX
+assert WAL_CHECKPOINT_BYTES < WAL_BYTES_KEPT
+assert RPC_BYTES_MAX <= CALLS_WAITING_BYTES_MAX
+assert RPC_BYTES_MAX <= SUBSCRIBER_QUEUE_BYTES_MAX
