@@ -10,15 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mesh.core.event import Event, Proposal
+from mesh.core.inputs import Now
 from mesh.core.link_messages import LinkMessage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Now:
-    """One reading of both clocks: wall time for people and grants, monotonic for deadlines."""
-
-    wall_ms: int
-    mono_s: float
 
 
 class Clock(Protocol):

@@ -31,7 +31,8 @@ def judge(state: RoomState, proposal: Proposal, at_ms: int) -> MeshError | None:
 
     The author's signature is judged by `authentic`; idempotency by the caller.
     """
-    if state.disbanded_at_ms is not None:
+    # What is still running when a room closes ends by system events, hence after the closing.
+    if state.disbanded_at_ms is not None and proposal.kind not in SYSTEM_KINDS:
         return Refused("disbanded", "The room was closed by its owner.")
     try:
         if proposal.kind in SYSTEM_KINDS:
@@ -231,6 +232,8 @@ def _turn_cancelled(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
     turn = state.turns.get(str(proposal.payload["turn_id"]))
     if turn is None or turn.member_id != proposal.payload["member_id"]:
         raise Refused("not_found", "There is no such turn.")
+    if not turn.open:
+        raise Refused("conflict", f"The turn has ended: {turn.state}.")
     if author.is_agent and author.member_id != turn.member_id:
         raise Refused("forbidden", "An agent stops only itself.")
     if author.role == "listener":
