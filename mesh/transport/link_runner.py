@@ -201,8 +201,8 @@ class LinkRunner:
                 await self._answered.wait()
         return self._answered.is_set() and not self.closed.is_set()
 
-    async def run(self) -> str:
-        """Drive the link to its end; return the reason in one word. Cancellation tears it."""
+    async def run(self) -> int:
+        """Drive the link to its end; return the close code. Cancellation tears it."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 writer = tasks.create_task(self._write())
@@ -218,7 +218,7 @@ class LinkRunner:
             tear(self._torn)
             self.closed.set()
             self._answered.set()
-        return link.word_of(self._link.code)
+        return self._link.code or link.LOST
 
     async def _read(self) -> int:
         """Deliver until the link ends; return the close code that tells why."""
