@@ -115,6 +115,6 @@ def _checked(hosts: OwnHosts) -> Middleware:
         except MeshError as error:
             return problem.answer(error)
         except web.HTTPException as error:
-            return problem.answer(problem.of_status(error.status))
+            return problem.answer(problem.of_status(error.status), error.status)
 
     return checked

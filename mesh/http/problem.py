@@ -32,11 +32,11 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     response.headers.pop(hdrs.SERVER, None)
 
 
-def answer(error: MeshError) -> web.Response:
-    """The HTTP answer of a refusal."""
+def answer(error: MeshError, status: int | None = None) -> web.Response:
+    """The HTTP answer of a refusal; `status` where it is not the reason's own."""
     said = {"reason": error.reason, "message": error.message, "next": error.next}
     response = web.Response(
-        status=error.status,
+        status=status or error.status,
         body=msgspec.json.encode({"error": said}),
         content_type="application/json",
     )

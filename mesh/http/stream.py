@@ -238,8 +238,9 @@ class Stream:
         """Serve one connection. A page needs our Origin, a program its token."""
         caller = await self._authentication.caller(request, acts=True)
         # Compression is off: it costs memory per connection and leaks lengths of secrets.
+        # The server refuses messages *from* max_msg_size on, hence one more.
         socket = web.WebSocketResponse(
-            heartbeat=HEARTBEAT_S, max_msg_size=RPC_BYTES_MAX, compress=False, decode_text=False
+            heartbeat=HEARTBEAT_S, max_msg_size=RPC_BYTES_MAX + 1, compress=False, decode_text=False
         )
         await socket.prepare(request)
         transport = request.transport
