@@ -267,12 +267,12 @@ class MountBusy(BackendError):
 
 
 class MemoryUnwritable(BackendError):
-    """The disk refused the agent's memory of a room."""
+    """The disk refused to give or to take the agent's memory of a room."""
 
     reason = "storage_failed"
 
     def __init__(self, detail: str) -> None:
         super().__init__(
-            f"The agent's memory of this room could not be written: {quoted(detail)}.",
+            f"The agent's memory of this room could not be kept: {quoted(detail)}.",
             next="Check the free space and the owner of the profiles directory.",
         )

@@ -70,14 +70,14 @@ class Memory:
 
         Raises MemoryUnwritable; the memory is then as its file is.
         """
-        lines = self._room(request.room_id)
-        fresh = [line for line in (*request.history, request.trigger) if lines.add(line)]
-        if fresh:
-            try:
+        try:
+            lines = self._room(request.room_id)
+            fresh = [line for line in (*request.history, request.trigger) if lines.add(line)]
+            if fresh:
                 self._append(request.room_id, fresh, lines)
-            except OSError as error:
-                del self._rooms[request.room_id]
-                raise MemoryUnwritable(error.strerror or str(error)) from error
+        except OSError as error:
+            self._rooms.pop(request.room_id, None)
+            raise MemoryUnwritable(error.strerror or str(error)) from error
         return lines.in_order()
 
     def _room(self, room_id: str) -> RoomLines:
