@@ -24,7 +24,7 @@ from gateway.errors import (
     ProfileTaken,
 )
 from gateway.exchange import Failed, TurnRequest, Update
-from gateway.limits import MOUNT_CLOSE_S_MAX, PROFILES_MAX
+from gateway.limits import PROFILES_MAX
 from gateway.mounted import Mount, MountStatus, ProbeResult, status_of
 from gateway.profile import Catalog, Policy, ProfileConfig
 from gateway.profile_files import ProfileFiles
@@ -68,8 +68,9 @@ class MountTable:
         trace: TracebackType | None,
     ) -> None:
         for name in tuple(self._mounts):
-            await self._unmount(name, "the node is stopping")
-        await self._group.__aexit__(kind, error, trace)
+            self._end(name, "the node is stopping")
+        # The block's own exception goes on as it is, not wrapped into a group with nothing else.
+        await self._group.__aexit__(None, None, None)
 
     def list(self) -> tuple[MountStatus, ...]:
         """How every profile stands, by name."""
@@ -186,14 +187,16 @@ class MountTable:
         return mount.status
 
     async def _unmount(self, name: str, why: str) -> None:
-        """Stop the profile's turns and close its backend; nothing when it is not mounted."""
-        mount = self._mounts.pop(name, None)
-        if mount is None:
-            return
-        mount.stop(why)
+        """End the mount and wait until its backend is closed; nothing when there is none."""
+        if name in self._mounts:
+            await asyncio.wait([self._end(name, why)])
+
+    def _end(self, name: str, why: str) -> asyncio.Task[None]:
+        """Stop the mount's turns; the task returned closes its backend, in bounded time."""
+        self._mounts.pop(name).stop(why)
         serving = self._serving.pop(name)
         serving.cancel()
-        await asyncio.wait([serving], timeout=MOUNT_CLOSE_S_MAX)
+        return serving
 
 
 def _unread(name: str) -> ProfileConfig:

@@ -11,8 +11,8 @@ truth. Only a mount that is closed refuses.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +22,7 @@ from gateway.dispatch import Run
 from gateway.errors import BackendStopped, MountBusy, TurnTimedOut
 from gateway.exchange import Ending, Failed, Final, TurnRequest, Update
 from gateway.limits import (
+    MOUNT_CLOSE_S_MAX,
     MOUNT_RETRY_S_MAX,
     MOUNT_RETRY_S_MIN,
     PROBE_S_MAX,
@@ -78,7 +79,7 @@ class Mount:
         """Keep the backend open and its state current, until cancelled."""
         barrier = FaultBarrier(self.config.name)
         with barrier:
-            async with self.backend:
+            async with _kept_open(self.backend):
                 self._opened.set()
                 await self._watch()
         assert barrier.failed is not None, "watching ends by a fault or a cancellation only"
@@ -163,6 +164,17 @@ class Mount:
         # The same state for the same reason goes on since when it began.
         if (self.status.state, self.status.reason) != (fresh.state, fresh.reason):
             self.status = fresh
+
+
+@asynccontextmanager
+async def _kept_open(backend: Backend) -> AsyncIterator[None]:
+    """The backend, open; closing it takes bounded time, or is a fault."""
+    await backend.__aenter__()
+    try:
+        yield
+    finally:
+        async with asyncio.timeout(MOUNT_CLOSE_S_MAX):
+            await backend.__aexit__(None, None, None)
 
 
 def status_of(

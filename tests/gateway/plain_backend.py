@@ -21,6 +21,7 @@ class PlainBackend:
         self.is_open = False
         self.breaks_on_entry: Exception | None = None
         self.breaks_on_close: Exception | None = None
+        self.hangs_on_exit = False
         self.probed = asyncio.Semaphore(0)
         self.waiting = asyncio.Event()
         self.closed_runs = 0
@@ -47,6 +48,8 @@ class PlainBackend:
         trace: TracebackType | None,
     ) -> None:
         self.is_open = False
+        if self.hangs_on_exit:
+            await asyncio.Event().wait()
 
     async def probe(self) -> str:
         """What the test decided that a probe finds."""

@@ -2,13 +2,15 @@
 
 import inspect
 import re
+from typing import Any
 
 import gateway.errors as errors
 from gateway.errors import GatewayError, quoted
 from gateway.limits import MESSAGE_CHARS_MAX
 
 
-def leaves() -> dict[str, type[GatewayError]]:
+def leaves() -> dict[str, Any]:
+    """The classes at the ends of the tree, by name."""
     return {
         name: kind
         for name, kind in inspect.getmembers(errors, inspect.isclass)

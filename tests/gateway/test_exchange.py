@@ -1,4 +1,4 @@
-"""The alphabet holds its own invariants, and values cannot be changed after they were handed over."""
+"""The alphabet: its own invariants, and values that nobody can change."""
 
 from dataclasses import FrozenInstanceError
 

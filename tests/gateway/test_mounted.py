@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
+from gateway import mounted as mounted_module
 from gateway.errors import BackendUnreachable
 from gateway.exchange import Delta, Final, Update
 from gateway.limits import RUNS_PER_MOUNT_MAX
@@ -36,6 +39,10 @@ async def serving(mount: Mount) -> AsyncIterator[None]:
             task.cancel()
 
 
+def state_of(mount: Mount) -> str:
+    return mount.status.state
+
+
 async def updates_of(mount: Mount) -> list[Update]:
     return [update async for update in mount.run(request("hello"))]
 
@@ -61,13 +68,13 @@ async def test_a_failing_agent_says_why_and_comes_back_by_itself() -> None:
     async with serving(mount):
         result = await mount.probe()
         assert not result.ok
-        assert mount.status.state == "failed"
+        assert state_of(mount) == "failed"
         assert mount.status.reason == "backend_unreachable"
         assert mount.status.next == GONE.next
         backend.found = "back again"
         for _ in range(3):
             await backend.probed.acquire()
-        assert mount.status.state == "ready"
+        assert state_of(mount) == "ready"
 
 
 async def test_a_run_that_finds_the_agent_gone_is_seen_and_probed_again() -> None:
@@ -140,6 +147,18 @@ async def test_a_backend_that_cannot_be_opened_is_failed_and_refuses() -> None:
         assert failed(await updates_of(mount)).reason == "backend_failed"
         assert mount.status.state == "failed"
         assert (await mount.probe()).reason == "backend_failed"
+
+
+async def test_a_backend_that_hangs_while_closing_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mounted_module, "MOUNT_CLOSE_S_MAX", 0.01)
+    backend = PlainBackend()
+    backend.hangs_on_exit = True
+    mount = Mount(CONFIG, backend, Ticks())
+    async with serving(mount):
+        await mount.probe()
+    assert mount.status.state == "failed"
 
 
 async def test_a_turn_that_comes_before_it_is_open_waits_for_it() -> None:

@@ -67,11 +67,12 @@ def test_refuses_by_name(key: str, value: object) -> None:
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+keys = st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True)
 values = texts | st.integers(-(2**53) + 1, 2**53 - 1) | st.booleans()
 
 
 @given(
-    options=st.dictionaries(st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True), values, max_size=32),
+    options=st.dictionaries(keys, values, max_size=32),
     label=st.text(max_size=30).filter(str.isprintable),
 )
 def test_what_is_written_reads_back_the_same(options: dict[str, Any], label: str) -> None:

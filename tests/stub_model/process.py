@@ -22,7 +22,11 @@ class StubModel:
 
     async def __aenter__(self) -> Self:
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.stub_model.server", "--port", str(self._port),
+            sys.executable,
+            "-m",
+            "tests.stub_model.server",
+            "--port",
+            str(self._port),
             stdout=asyncio.subprocess.PIPE,
         )
         assert self._process.stdout is not None

@@ -28,9 +28,25 @@ from collections.abc import AsyncIterator, Callable
 from aiohttp import web
 
 MODELS = (
-    "stub-embed", "stub-echo", "stub-slow", "stub-split", "stub-chain", "stub-tool",
-    "stub-tool-only", "stub-429", "stub-429-always", "stub-cut", "stub-end", "stub-error",
-    "stub-401", "stub-404", "stub-500", "stub-302", "stub-html", "stub-json", "stub-junk",
+    "stub-embed",
+    "stub-echo",
+    "stub-slow",
+    "stub-split",
+    "stub-chain",
+    "stub-tool",
+    "stub-tool-only",
+    "stub-429",
+    "stub-429-always",
+    "stub-cut",
+    "stub-end",
+    "stub-error",
+    "stub-401",
+    "stub-404",
+    "stub-500",
+    "stub-302",
+    "stub-html",
+    "stub-json",
+    "stub-junk",
     "stub-flood",
 )
 
@@ -110,6 +126,7 @@ async def frames(model: str, text: str) -> AsyncIterator[str]:
 
 def refusal(model: str, observed: Observed) -> web.Response | None:
     """The answer of a model that does not stream one, or None."""
+
     def error(status: int, message: str) -> web.Response:
         return web.json_response({"error": {"message": message, "type": "stub"}}, status=status)
 
