@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from mesh.core.event import Event, Proposal
 from mesh.core.inputs import Now
-from mesh.core.link_messages import LinkMessage
+from mesh.core.link_messages import LinkMessage, WireEvent
 
 
 class Clock(Protocol):
@@ -96,11 +96,20 @@ class EventStore(Protocol):
     """Rooms, their logs and their outboxes."""
 
     async def create_room(self, row: RoomRow, events: Sequence[Event]) -> None:
-        """A new room, with its first events (authority) or none yet (copy)."""
+        """A new room, with its first events (authority) or none yet (copy).
+
+        The head in `row` is the one *after* `events`. Raises Refused `conflict` if it is here.
+        """
         ...
 
     async def apply(self, change: RoomChange) -> None:
-        """Commit one change. Raises StorageFailed; reason `stale_epoch` when the fence holds."""
+        """Commit one change. Changes are committed in the order of the calls.
+
+        Raises:
+            Refused: `stale_epoch` when the fence holds, `not_found` for a room that is not here,
+                `conflict` for a key that is in the log; nothing of the change was stored.
+            StorageFailed: the disk failed; nothing was acknowledged.
+        """
         ...
 
     async def rooms(self) -> tuple[RoomRow, ...]:
@@ -111,6 +120,12 @@ class EventStore(Protocol):
         self, room_id: str, since_seq: int, limit: int, size_bytes_max: int
     ) -> tuple[Event, ...]:
         """Events after `since_seq`, in order; at least one if there is one, within both bounds."""
+        ...
+
+    async def read_wire(
+        self, room_id: str, since_seq: int, limit: int, size_bytes_max: int
+    ) -> tuple[WireEvent, ...]:
+        """As `read`, unparsed, to be streamed to copies."""
         ...
 
     async def by_key(self, room_id: str, key: str) -> Event | None:
@@ -164,9 +179,14 @@ class ReceiptStore(Protocol):
         message: str = "",
         result: dict[str, Any] | None = None,
         state: dict[str, Any] | None = None,
+        proved: bool = False,
         now_ms: int,
     ) -> ReceiptRow:
-        """Move a receipt forward. An illegal step (see core.receipt) raises AssertionError."""
+        """Move a receipt forward. An illegal step (see core.receipt) raises AssertionError.
+
+        `result` and `state` stay as they are where None. `pending` again notes progress. Only
+        with `proved` does an `uncertain` receipt end.
+        """
         ...
 
     async def get(self, request_id: str, owner: str) -> ReceiptRow | None:

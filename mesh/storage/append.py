@@ -74,6 +74,16 @@ def no_room() -> Refused:
     return Refused("not_found", "This install does not keep that room.")
 
 
+def room_is_here() -> Refused:
+    """The refusal to create a room a second time."""
+    return Refused("conflict", "This room is here already.")
+
+
+def taken_place() -> Refused:
+    """The refusal of a proposal whose `n` another row of the outbox has."""
+    return Refused("conflict", "Another proposal has this place in the outbox.")
+
+
 def known_key() -> Refused:
     """The refusal of a second event with one key."""
     return Refused("conflict", "An event with this id is in the log already.")
@@ -100,7 +110,7 @@ def _write(connection: sqlite3.Connection, changes: Sequence[RoomChange]) -> Non
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_NOTNULL:
             raise no_room() from error
-        raise Refused("conflict", "Another proposal has this place in the outbox.") from error
+        raise taken_place() from error
     refusals = [
         (reason, change.room_id, bytes.fromhex(key))
         for change in changes

@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
-from mesh.core.errors import Refused
 from mesh.core.event import GENESIS, Event
 from mesh.core.link_messages import WireEvent
 from mesh.ports import OutboxRow, RoomChange, RoomRow
@@ -161,7 +160,7 @@ def _create_room(
 ) -> None:
     known = connection.execute("SELECT 1 FROM rooms WHERE room_id = ?", (row.room_id,)).fetchone()
     if known is not None:
-        raise Refused("conflict", "This room is here already.")
+        raise append.room_is_here()
     connection.execute(
         f"INSERT INTO rooms ({event_rows.ROOM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
         (
