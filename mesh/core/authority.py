@@ -57,8 +57,18 @@ class Authority:
     # --- inputs ----------------------------------------------------------------------------
 
     def submitted(self, put: Submitted, now: Now) -> Iterator[Effect]:
-        """A proposal of our own member, whose signature this install has just made."""
-        outcome, effects = self._take(put.proposal, now)
+        """A proposal of our own member, whose signature this install has just made.
+
+        A known id is answered as known: the driver compares the content with what is stored,
+        since a retry is signed at another time.
+        """
+        known = self._state.known(put.proposal.key)
+        outcome: Accepted | MeshError
+        effects: list[Effect] = []
+        if known is not None:
+            outcome = Accepted(key=put.proposal.key, seq=known[0], event=None, idempotent=True)
+        else:
+            outcome, effects = self._take(put.proposal, now)
         yield from effects
         yield Answer(ticket=put.ticket, outcome=outcome)
 

@@ -58,6 +58,10 @@ class Copy:
         """Proposals of ours that are not known to be in the log, in order."""
         return tuple(self._waiting.values())
 
+    def sent_keys(self) -> frozenset[str]:
+        """Keys of waiting proposals that were sent on the present link."""
+        return frozenset(self._sent)
+
     # --- our own members -------------------------------------------------------------------
 
     def submitted(self, put: Submitted) -> Iterator[Effect]:

@@ -55,6 +55,14 @@ class Replicas:
         if progress is not None:
             progress.live = False
 
+    def resume(self, before: "Replicas") -> None:
+        """Go on feeding after the machine was built anew: from what each copy acknowledged."""
+        for install_id, progress in before._progress.items():
+            acked = min(progress.acked_seq, self._state.head.seq)
+            self._progress[install_id] = Progress(
+                live=progress.live, sent_seq=acked, acked_seq=acked
+            )
+
     def live(self) -> tuple[str, ...]:
         """Copies that are being fed, in a fixed order."""
         return tuple(sorted(i for i, p in self._progress.items() if p.live))

@@ -1,0 +1,366 @@
+"""One room's driver: wait, step, then persist, send, deliver, reply. The one loop.
+
+Inputs that came while a commit was running are taken together, so one commit carries many
+events. If the disk refuses, nothing of the round is said to anybody: the callers hear
+`storage_full` or `storage_failed`, and the machine is built anew from what the disk has.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from mesh.core.effects import (
+    Accepted,
+    Answer,
+    Deliver,
+    DropProposal,
+    Effect,
+    QueueProposal,
+    RefuseProposal,
+    Send,
+    StoreEvent,
+    Stream,
+    Tell,
+)
+from mesh.core.errors import MeshError, PeerFault, Refused, StorageFailed
+from mesh.core.event import Event, Proposal
+from mesh.core.inputs import Input, LinkUp, Now, RoundEnded, Submitted
+from mesh.core.limits import (
+    BATCH_BYTES_MAX,
+    BATCH_EVENTS_MAX,
+    GROUP_COMMIT_MAX,
+    REPLICA_WINDOW_EVENTS,
+    ROOM_INPUTS_MAX,
+)
+from mesh.core.link_messages import Append, WireEvent
+from mesh.core.room import RoomState
+from mesh.core.room_machine import RoomMachine
+from mesh.ports import Clock, EventStore, Links, OutboxRow, RoomChange
+from mesh.service.room_view import event_json
+from mesh.service.subscriptions import Subscriptions
+from mesh.telemetry import Log
+
+_RECENT: Final = REPLICA_WINDOW_EVENTS * 2
+
+
+class Watcher(Protocol):
+    """Whoever must know what has happened in a room of this install."""
+
+    def on_event(self, runner: "RoomRunner", event: Event) -> None:
+        """An event is on the disk. Must not block."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Submission:
+    """A proposal on its way. `kept`: durable here. `outcome`: the log has it, or a refusal."""
+
+    kept: asyncio.Future[None]
+    outcome: asyncio.Future[Accepted]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Round:
+    """The effects of one round, sorted by what the driver does with them."""
+
+    events: list[Event] = field(default_factory=list)
+    queued: list[Proposal] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    sends: list[Send | Stream] = field(default_factory=list)
+    shows: list[Deliver | Tell] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    tickets: list[int] = field(default_factory=list)
+
+    def add(self, effect: Effect) -> None:
+        match effect:
+            case StoreEvent():
+                self.events.append(effect.event)
+            case QueueProposal():
+                self.queued.append(effect.proposal)
+            case DropProposal():
+                self.dropped.append(effect.key)
+            case RefuseProposal():
+                self.refused.append((effect.key, effect.reason))
+            case Send() | Stream():
+                self.sends.append(effect)
+            case Deliver() | Tell():
+                self.shows.append(effect)
+            case Answer():
+                self.answers.append(effect)
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.events or self.queued or self.dropped or self.refused)
+
+
+class RoomRunner:
+    """Drives one `RoomMachine` on this install. Its owner runs `run()` in a task group."""
+
+    def __init__(
+        self,
+        machine: RoomMachine,
+        rebuild: Callable[[], Awaitable[RoomMachine]],
+        *,
+        store: EventStore,
+        links: Links,
+        clock: Clock,
+        watchers: Sequence[Watcher],
+        log: Log,
+    ) -> None:
+        """`rebuild` is a coroutine function that makes the machine anew from the disk."""
+        self.machine = machine
+        self._rebuild = rebuild
+        self._store = store
+        self._links = links
+        self._clock = clock
+        self._watchers = watchers
+        self._log = log
+        self._inbox: deque[Input] = deque()
+        self._news = asyncio.Event()
+        self._tickets: dict[int, Submission] = {}
+        self._next_ticket = 1
+        self._next_row = 1
+        self._recent: deque[tuple[int, WireEvent]] = deque(maxlen=_RECENT)
+        self._waits: list[tuple[Callable[[RoomState], bool], asyncio.Future[None]]] = []
+        self.subscriptions = Subscriptions(
+            machine.state.room_id, self.page, self.to_json, machine.state.head.seq
+        )
+
+    @property
+    def room_id(self) -> str:
+        """The room's id."""
+        return self.machine.state.room_id
+
+    @property
+    def state(self) -> RoomState:
+        """What the log says, as far as it was folded. Only shown facts may be spoken of."""
+        return self.machine.state
+
+    # --- what others ask -------------------------------------------------------------------
+
+    def put(self, happened: Input) -> None:
+        """Give the room an input.
+
+        Raises:
+            Refused: reason `busy`, when the room has too much to do already.
+        """
+        if len(self._inbox) >= ROOM_INPUTS_MAX:
+            raise Refused("busy", "The room has too much to do at the moment.")
+        self._inbox.append(happened)
+        self._news.set()
+
+    def submit(self, proposal: Proposal) -> Submission:
+        """Give the room a proposal of a member homed here. Raises Refused like `put`."""
+        loop = asyncio.get_running_loop()
+        ticket, self._next_ticket = self._next_ticket, self._next_ticket + 1
+        submission = Submission(kept=loop.create_future(), outcome=loop.create_future())
+        self.put(Submitted(proposal=proposal, ticket=ticket))
+        self._tickets[ticket] = submission
+        return submission
+
+    def ticket(self) -> tuple[int, asyncio.Future[Accepted]]:
+        """A ticket for an input that is answered but carries no proposal."""
+        loop = asyncio.get_running_loop()
+        ticket, self._next_ticket = self._next_ticket, self._next_ticket + 1
+        submission = Submission(kept=loop.create_future(), outcome=loop.create_future())
+        self._tickets[ticket] = submission
+        return ticket, submission.outcome
+
+    async def until(self, predicate: Callable[[RoomState], bool]) -> None:
+        """Wait until the room's state, as stored, satisfies `predicate`."""
+        if predicate(self.machine.state):
+            return
+        wait: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (predicate, wait)
+        self._waits.append(entry)
+        try:
+            await wait
+        finally:
+            self._waits.remove(entry)
+
+    async def page(self, since_seq: int, limit: int) -> Sequence[Event]:
+        """Events after `since_seq`, at most `limit` and BATCH_BYTES_MAX of them."""
+        return await self._store.read(self.room_id, since_seq, limit, BATCH_BYTES_MAX)
+
+    def to_json(self, event: Event) -> dict[str, Any]:
+        """An event as clients see it."""
+        return event_json(self.machine, event)
+
+    # --- the loop --------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Drive the room until cancelled."""
+        self._next_row = 1 + max(
+            (row.n for row in await self._store.outbox(self.room_id)), default=0
+        )
+        while True:
+            await self._wait()
+            now = self._clock.now()
+            done = self._step_all(now)
+            try:
+                await self._persist(done, now)
+            except StorageFailed as failure:
+                await self._start_again(failure)
+                continue
+            await self._speak(done)
+
+    async def _wait(self) -> None:
+        deadline_s = self.machine.deadline()
+        timeout_s = None if deadline_s is None else max(0, deadline_s - self._clock.now().mono_s)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    def _step_all(self, now: Now) -> _Round:
+        done = _Round()
+        for _ in range(min(len(self._inbox), GROUP_COMMIT_MAX)):
+            happened = self._inbox.popleft()
+            try:
+                effects = self.machine.step(happened, now)
+            except PeerFault as fault:
+                self.machine.copy.faulty = fault.reason
+                self._log.warning(
+                    "room.peer_fault", room_id=self.room_id, reason=fault.reason, why=str(fault)
+                )
+                continue
+            for effect in effects:
+                done.add(effect)
+            if isinstance(happened, Submitted):
+                done.tickets.append(happened.ticket)
+        for effect in self.machine.step(RoundEnded(), now):
+            done.add(effect)
+        if not self._inbox:
+            self._news.clear()
+        return done
+
+    async def _persist(self, done: _Round, now: Now) -> None:
+        for event in done.events:
+            proposal = event.proposal
+            wire = WireEvent(proposal.raw, proposal.signature, event.header, event.signature)
+            self._recent.append((event.seq, wire))
+        if not done.changes:
+            return
+        rows = []
+        for proposal in done.queued:
+            rows.append(
+                OutboxRow(
+                    n=self._next_row,
+                    proposal=proposal,
+                    state="waiting",
+                    reason="",
+                    queued_at_ms=now.wall_ms,
+                )
+            )
+            self._next_row += 1
+        await self._store.apply(
+            RoomChange(
+                room_id=self.room_id,
+                events=tuple(done.events),
+                outbox_put=tuple(rows),
+                outbox_drop=tuple(done.dropped),
+                outbox_refuse=tuple(done.refused),
+            )
+        )
+
+    async def _speak(self, done: _Round) -> None:
+        for send in done.sends:
+            if isinstance(send, Stream):
+                await self._stream(send)
+            else:
+                self._links.send(send.install_id, send.message)
+        for show in done.shows:
+            if isinstance(show, Deliver):
+                self.subscriptions.show(show.event)
+                for watcher in self._watchers:
+                    watcher.on_event(self, show.event)
+            else:
+                self.subscriptions.tell(show.body)
+        for ticket in done.tickets:
+            submission = self._tickets.get(ticket)
+            if submission is not None and not submission.kept.done():
+                submission.kept.set_result(None)
+        for answer in done.answers:
+            self._answer(answer)
+        for predicate, wait in self._waits:
+            if not wait.done() and predicate(self.machine.state):
+                wait.set_result(None)
+
+    def _answer(self, answer: Answer) -> None:
+        submission = self._tickets.pop(answer.ticket, None)
+        if submission is None:
+            return
+        if submission.outcome.done():
+            return
+        if isinstance(answer.outcome, MeshError):
+            submission.outcome.set_exception(answer.outcome)
+            submission.outcome.exception()  # who waits no longer has read its queued state
+        else:
+            submission.outcome.set_result(answer.outcome)
+
+    # --- feeding copies --------------------------------------------------------------------
+
+    async def _stream(self, wanted: Stream) -> None:
+        """Send the events of one copy's window, in frames, from memory if they are recent."""
+        since = wanted.since_seq
+        while since < wanted.upto_seq:
+            batch = self._from_memory(since, wanted.upto_seq)
+            if batch is None:
+                limit = min(BATCH_EVENTS_MAX, wanted.upto_seq - since)
+                batch = await self._store.read_wire(self.room_id, since, limit, BATCH_BYTES_MAX)
+            assert batch, "the log has what was promised to a copy"
+            sent = self._links.send(
+                wanted.install_id,
+                Append(
+                    room_id=self.room_id,
+                    epoch=self.state.head.epoch,
+                    events=tuple(batch),
+                    latest_seq=self.state.head.seq,
+                    protected_seq=0,
+                ),
+            )
+            if not sent:
+                return  # the link is gone; the copy asks again
+            since += len(batch)
+
+    def _from_memory(self, since: int, upto: int) -> Sequence[WireEvent] | None:
+        if not self._recent or self._recent[0][0] > since + 1:
+            return None
+        first = self._recent[0][0]
+        batch: list[WireEvent] = []
+        size = 0
+        for index in range(since + 1 - first, upto + 1 - first):
+            wire = self._recent[index][1]
+            size += len(wire.raw) + len(wire.header) + 160
+            if batch and (size > BATCH_BYTES_MAX or len(batch) >= BATCH_EVENTS_MAX):
+                break
+            batch.append(wire)
+        return batch
+
+    # --- when the disk refuses, or the room stops ------------------------------------------
+
+    async def _start_again(self, failure: StorageFailed) -> None:
+        """Forget what the disk does not have, tell who waits, and read the truth again."""
+        self._log.error("room.storage", room_id=self.room_id, reason=failure.reason)
+        self.stop(failure)
+        self._recent.clear()
+        self._inbox.clear()
+        self._news.clear()
+        before = self.machine
+        self.machine = await self._rebuild()
+        self.machine.replicas.resume(before.replicas)
+        if before.copy.link_up:
+            self.put(LinkUp(install_id=before.authority_install_id))
+
+    def stop(self, why: MeshError) -> None:
+        """Tell everybody who waits for an answer that none will come."""
+        tickets, self._tickets = self._tickets, {}
+        for submission in tickets.values():
+            for future in (submission.kept, submission.outcome):
+                if not future.done():
+                    future.set_exception(why)
+                    future.exception()
