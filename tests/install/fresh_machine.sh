@@ -31,7 +31,7 @@ readme() { # marker
 
 base() { # name, packages: the machine, made once; with the project to clone and a visitor
     make_debian "$work/$1" "$2" >"$work/$1.log" 2>&1 || { cat "$work/$1.log"; return 1; }
-    git clone -q --bare . "$work/$1/srv/roommesh.git"
+    git bundle create -q "$work/$1/srv/roommesh" HEAD
     chroot "$work/$1" useradd --create-home --home-dir /srv/visitor --shell /bin/sh visitor
 }
 
@@ -52,7 +52,7 @@ wanted="$*"
 visit() { # user: a clone in that user's home
     local home
     home=$(sed -n "s/^$1:.*:\([^:]*\):[^:]*$/\1/p" "$work/now/etc/passwd")
-    inside "$work/now" "$1" "$home" "" "git clone -q /srv/roommesh.git roommesh" || return 1
+    inside "$work/now" "$1" "$home" "" "git -c advice.detachedHead=false clone -q /srv/roommesh roommesh" || return 1
     clone=$home/roommesh
 }
 
@@ -61,6 +61,7 @@ until_page() { # number, user, line, what
     local log=$work/log.$1 address='' began=$SECONDS
     visit "$2" || { row "$1" FAILED 0 "$4: git clone"; return; }
     began=$SECONDS
+    : >"$log"
     export -f inside settings
     export work clone user=$2 line=$3
     script --quiet --flush --return --command \
@@ -93,8 +94,14 @@ full=git,python3,python3-venv,make
 bare=git,python3
 
 if chosen 1 || chosen 2; then base full "$full" || exit 1; fi
-if chosen 1; then fresh full; until_page 1 visitor "$(readme make)" "user, make, venv: make demo"; fi
-if chosen 2; then fresh full; until_page 2 root "$(readme make)" "root, make, venv: make demo"; fi
+if chosen 1; then
+    fresh full
+    until_page 1 visitor "$(readme make)" "user, make, venv: make demo"
+fi
+if chosen 2; then
+    fresh full
+    until_page 2 root "$(readme make)" "root, make, venv: make demo"
+fi
 
 if chosen 3 || chosen 4 || chosen 5 || chosen 6; then base bare "$bare" || exit 1; fi
 if chosen 3; then
