@@ -107,8 +107,11 @@ class Copy:
         """Take back what the authority cannot have seen yet."""
         outcome: Accepted | MeshError
         proposal = self._waiting.get(put.key)
-        if proposal is None:
-            outcome = Refused("not_found", "Nothing with this id is waiting.")
+        if proposal is None and self._state.known(put.key) is not None:
+            outcome = Refused("conflict", "It is in the log already.")
+        elif proposal is None:  # refused before: only its row is left
+            yield DropProposal(key=put.key)
+            outcome = Accepted(key=put.key, seq=0, event=None, idempotent=True)
         elif put.key in self._sent:
             outcome = Refused("uncertain", "It was sent already; the host's answer is awaited.")
         else:
