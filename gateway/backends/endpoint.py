@@ -105,7 +105,11 @@ class Endpoint:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+            # A kept connection to a server that has restarted would cost the next turn its life.
+            connector=aiohttp.TCPConnector(force_close=True),
+            timeout=self._timeout,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
         )
         return self
 

@@ -8,12 +8,12 @@ import re
 
 from gateway.limits import QUOTE_CHARS_MAX
 
-_MENTION = re.compile(r"(?<!\w)@(?=\w)")
+_MENTION = re.compile(r"(?<!\w)@+(?=\w)")
 
 
 def without(text: str, handle: str) -> str:
     """`text` without the mentions of `handle`, and without the space they leave."""
-    own = re.compile(rf"(?<!\w)@{re.escape(handle)}(?![\w-])[,:]?\s?", re.IGNORECASE)
+    own = re.compile(rf"(?<!\w)@{re.escape(handle)}(?![\w-]|\.\w)[,:]?\s?", re.IGNORECASE)
     return own.sub("", text).strip()
 
 

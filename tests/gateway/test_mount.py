@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gateway import mount as mount_module
+from gateway import mounted as mounted_module
 from gateway.backend import Construct
 from gateway.errors import (
     BackendUnreachable,
@@ -218,7 +219,10 @@ async def test_the_blocks_own_exception_is_not_wrapped(tmp_path: Path) -> None:
             raise ZeroDivisionError
 
 
-async def test_an_agent_that_comes_back_is_mounted_again_by_itself(tmp_path: Path) -> None:
+async def test_an_agent_that_comes_back_is_mounted_again_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounted_module, "MOUNT_RETRY_S_MIN", 0.01)
     backend = PlainBackend(found=BackendUnreachable("http://127.0.0.1:1/v1", "refused"))
     async with table(tmp_path, {"plain": backend.construct()}) as mounts:
         await mounts.add(config("plain", backend="plain"))

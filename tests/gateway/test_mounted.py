@@ -62,7 +62,10 @@ async def test_it_becomes_ready_by_itself_and_says_since_when() -> None:
     assert not backend.is_open
 
 
-async def test_a_failing_agent_says_why_and_comes_back_by_itself() -> None:
+async def test_a_failing_agent_says_why_and_comes_back_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mounted_module, "MOUNT_RETRY_S_MIN", 0.01)
     backend = PlainBackend(found=GONE)
     mount = Mount(CONFIG, backend, Ticks())
     async with serving(mount):

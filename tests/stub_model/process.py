@@ -1,14 +1,16 @@
-"""The stub model server in its own process, for a test: `async with StubModel() as stub`."""
+"""The stub model server in its own process, for tests: `with StubModel() as stub`.
 
-import asyncio
+Starting takes half a second, so a fixture may keep one for a whole module.
+"""
+
 import json
+import subprocess
 import sys
 from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
 
-START_S_MAX = 15
 ANSWER_S_MAX = 10
 
 
@@ -17,35 +19,26 @@ class StubModel:
 
     def __init__(self, port: int = 0) -> None:
         self._port = port
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: subprocess.Popen[str] | None = None
         self.url = ""
 
-    async def __aenter__(self) -> Self:
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "tests.stub_model.server",
-            "--port",
-            str(self._port),
-            stdout=asyncio.subprocess.PIPE,
-        )
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "tests.stub_model.server", "--port", str(self._port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
-        async with asyncio.timeout(START_S_MAX):
-            line = await self._process.stdout.readline()
-        self.url = json.loads(line)["url"]
+        # A server that dies before it says where it is ends this line at once.
+        self.url = json.loads(self._process.stdout.readline())["url"]
         return self
 
-    async def __aexit__(
+    def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         assert self._process is not None, "left after it was entered"
-        if self._process.returncode is None:
-            self._process.kill()
-        # Waits for the end of its output too, so that the pipe is closed with the loop running.
-        await self._process.communicate()
+        self._process.kill()
+        self._process.communicate()
 
     @property
     def port(self) -> int:
@@ -56,9 +49,9 @@ class StubModel:
         """The newest request: `{"body": ..., "headers": ...}`."""
         return await self._get("last")
 
-    async def abandoned(self) -> None:
-        """Wait until a client has left a stream before its end."""
-        await self._get("abandoned")
+    async def abandoned(self, model: str) -> None:
+        """Wait until one more client has left a stream of `model` before its end."""
+        await self._get(f"abandoned/{model}")
 
     async def _get(self, what: str) -> Any:
         address = f"{self.url.removesuffix('/v1')}/stub/{what}"

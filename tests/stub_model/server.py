@@ -16,13 +16,14 @@ and whole `/v1/chat/completions`. What it does with a request is chosen by the m
     stub-401  stub-404  stub-500  stub-302  stub-html  stub-json  stub-junk  stub-flood
 
 Besides `/v1` it tells tests what happened: `GET /stub/last` is the newest request's body and
-headers, `GET /stub/abandoned` answers when a client has left a stream before its end.
+headers, `GET /stub/abandoned/MODEL` answers when a client has left its stream before the end.
 """
 
 import argparse
 import asyncio
 import json
 import sys
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 
 from aiohttp import web
@@ -57,7 +58,7 @@ class Observed:
     def __init__(self) -> None:
         self.last: dict[str, object] = {}
         self.refusals = 0
-        self.abandoned = asyncio.Semaphore(0)
+        self.abandoned = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(0))
 
 
 OBSERVED = web.AppKey("observed", Observed)
@@ -181,7 +182,7 @@ async def stream(request: web.Request, model: str, text: str) -> web.StreamRespo
             else:
                 await response.write(f"data: {data}\n\n".encode())
     except (ConnectionResetError, asyncio.CancelledError):
-        request.app[OBSERVED].abandoned.release()
+        request.app[OBSERVED].abandoned[model].release()
         raise
     if model == "stub-cut" and request.transport is not None:
         request.transport.abort()
@@ -210,8 +211,8 @@ async def last(request: web.Request) -> web.Response:
 
 
 async def abandoned(request: web.Request) -> web.Response:
-    """`GET /stub/abandoned`: answers when one more client has left a stream early."""
-    await request.app[OBSERVED].abandoned.acquire()
+    """`GET /stub/abandoned/MODEL`: answers when one more client has left a stream early."""
+    await request.app[OBSERVED].abandoned[request.match_info["model"]].acquire()
     return web.json_response({"abandoned": 1})
 
 
@@ -222,7 +223,7 @@ def application() -> web.Application:
     app.router.add_post("/v1/chat/completions", complete)
     app.router.add_get("/v1/models", models)
     app.router.add_get("/stub/last", last)
-    app.router.add_get("/stub/abandoned", abandoned)
+    app.router.add_get("/stub/abandoned/{model}", abandoned)
     return app
 
 

@@ -1,6 +1,6 @@
 """The stub is itself checked, with the official client: what it speaks is the real protocol."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import openai
 import pytest
@@ -10,9 +10,9 @@ from tests.stub_model.process import StubModel
 TEXT = "two words and a grin 😀 at the end"
 
 
-@pytest.fixture
-async def stub() -> AsyncIterator[StubModel]:
-    async with StubModel() as running:
+@pytest.fixture(scope="module")
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
         yield running
 
 
@@ -89,4 +89,4 @@ async def test_a_reader_that_leaves_is_seen(client: openai.AsyncOpenAI, stub: St
         if chunk.choices[0].delta.content:
             break
     await chunks.close()
-    await stub.abandoned()
+    await stub.abandoned("stub-slow")
