@@ -6,6 +6,7 @@ relays the redemption, which it can neither forge nor keep (the seats are signed
 """
 
 import hashlib
+import hmac
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
@@ -152,7 +153,8 @@ class Invitations:
         invitation = runner.state.invitations.get(asked.invitation_id) if runner else None
         if runner is None or invitation is None:
             raise Refused("not_found", "There is no such invitation.")
-        if preview_mac(invitation.secret_sha256, asked.nonce) != asked.mac or not asked.nonce:
+        proof = preview_mac(invitation.secret_sha256, asked.nonce)
+        if not asked.nonce or not hmac.compare_digest(proof, asked.mac):
             raise Refused("not_found", "There is no such invitation.")
         now_ms = self._clock.now().wall_ms
         invitation.check_open(now_ms)
