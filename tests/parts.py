@@ -216,15 +216,15 @@ def finish(running: Running) -> tuple[str, float, Counts]:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of a part's process group: asked first, then killed."""
-    for sent, wait_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
-        if process.poll() is not None:
-            return
-        os.killpg(process.pid, sent)
-        try:
-            process.wait(timeout=wait_s)
-        except subprocess.TimeoutExpired:
-            continue
+    """End a part that is still running, with all it started: asked first, then killed."""
+    if process.poll() is not None:
+        return
+    os.killpg(process.pid, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=5.0)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(timeout=5.0)
 
 
 def count(report: Path, status: int) -> Counts:

@@ -52,7 +52,8 @@ wanted="$*"
 visit() { # user: a clone in that user's home
     local home
     home=$(sed -n "s/^$1:.*:\([^:]*\):[^:]*$/\1/p" "$work/now/etc/passwd")
-    inside "$work/now" "$1" "$home" "" "git -c advice.detachedHead=false clone -q /srv/roommesh roommesh" || return 1
+    inside "$work/now" "$1" "$home" "" \
+        "git -c advice.detachedHead=false clone -q /srv/roommesh roommesh" || return 1
     clone=$home/roommesh
 }
 

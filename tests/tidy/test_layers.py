@@ -47,7 +47,7 @@ MAY_IMPORT: Final[dict[str, frozenset[str]]] = {
     "service": OPEN | GATEWAYS,
     "rpc": OPEN | GATEWAYS | {"service"},
     "http": OPEN | {"service", "rpc"},
-    "client": frozenset({"core"}),
+    "client": frozenset({"core", "config"}),
     "node": OPEN | GATEWAYS | {"storage", "transport", "service", "rpc", "http"},
     "cli": OPEN | {"client", "node"},
     "web": frozenset(),

@@ -55,6 +55,8 @@ ALLOWED: Final = frozenset({
 SESSIONS: Final = ("gateway/", "mesh/client/", "mesh/http/", "mesh/rpc/", "audio/")
 AT_HOME: Final = {
     "primary": ("mesh/storage/",),
+    # To bring to the disk (fsync), and folders that a program copies between machines.
+    "sync": ("mesh/storage/", "gateway/profile_files.py"),
     "user": ("gateway/backends/", "gateway/sessions/", "mesh/client/"),
     "channel": ("audio/",),
     "channels": ("audio/",),
