@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+import click
 import pytest
 
 from tests.tidy.tree import PACKAGES, ROOT, File, assert_clean, files, sources
@@ -193,6 +194,20 @@ def test_every_command_is_documented() -> None:
 def test_every_setting_is_documented() -> None:
     settings = registry("mesh.config", "SETTINGS", package="mesh/config.py")
     assert unmentioned(names_in(settings), docs()) == []
+
+
+def test_the_readme_leads_somewhere() -> None:
+    spans = CODE_SPAN.findall((ROOT / "README.md").read_text("utf-8"))
+    named = {span for span in spans if span.startswith("docs/")}
+    assert named
+    assert sorted(path for path in named if not (ROOT / path).exists()) == []
+
+
+def test_a_planted_command_and_setting_are_found() -> None:
+    group = click.Group(commands={"room": click.Group(commands={"list": click.Command("list")})})
+    assert list(commands_of(group)) == ["room list"]
+    assert "room list" not in documented_commands("## The command\n`room show`\n")
+    assert names_in({"listen": 1}) == ["listen"] == unmentioned(["listen"], "use listen")
 
 
 def test_planted_gaps_are_found() -> None:
