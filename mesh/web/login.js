@@ -7,9 +7,8 @@
  * sees the session: it is an HttpOnly cookie.
  */
 
-import { Problem, problemFrom } from "./problem.js";
-
-const HTTP_DEADLINE_MS = 10_000;
+import { answerOf, post, rpc } from "./http_request.js";
+import { problemFrom } from "./problem.js";
 
 /**
  * Takes the secret of a login link out of the address.
@@ -23,44 +22,6 @@ export function takeLoginSecret(location, history) {
   // First of all: back, forward and the history list must not hold the secret.
   history.replaceState(null, "", location.pathname);
   return match[1] ?? null;
-}
-
-/**
- * @param {string} path
- * @param {unknown} body
- * @returns {Promise<Response>}
- */
-async function post(path, body) {
-  try {
-    return await fetch(path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-      credentials: "same-origin",
-      cache: "no-store",
-      redirect: "error",
-      referrerPolicy: "no-referrer",
-      signal: AbortSignal.timeout(HTTP_DEADLINE_MS),
-    });
-  } catch {
-    throw new Problem(
-      "unreachable",
-      "Your node cannot be reached.",
-      "Start it with “roommesh up”; this page tries again by itself.",
-    );
-  }
-}
-
-/**
- * @param {Response} response
- * @returns {Promise<any>}
- */
-async function answerOf(response) {
-  try {
-    return await response.json();
-  } catch {
-    throw new Problem("not_a_node", "What answered is not a roommesh node.", "Check the address.");
-  }
 }
 
 /**
@@ -83,13 +44,6 @@ export async function logout() {
  * node.
  * @returns {Promise<import("./surface.js").NodeFacts>}
  */
-export async function nodeFacts() {
-  const request = { jsonrpc: "2.0", id: 1, method: "node.info", params: {} };
-  const response = await post("/rpc", request);
-  if (response.status === 401 || response.status === 403) {
-    throw new Problem("login_required", "This browser is not signed in.", "Run “roommesh open”.");
-  }
-  const answer = await answerOf(response);
-  if (answer.error) throw problemFrom(answer.error);
-  return answer.result;
+export function nodeFacts() {
+  return rpc("node.info");
 }

@@ -1,0 +1,113 @@
+/**
+ * The beginning: which page this is, whether the browser is signed in, and the first drawing.
+ *
+ * `/#login=SECRET` signs in, `/i#...` is an invitation, everything else is the rooms. This is
+ * the only file that knows all three and the only one that calls lit-html's render.
+ */
+
+import { render } from "./vendor/lit-html/lit-html.js";
+import { GuestInvitation } from "./invitation.js";
+import { invitePage } from "./invite_page.js";
+import { listenToKeys } from "./keyboard.js";
+import { login, nodeFacts, takeLoginSecret } from "./login.js";
+import { loginView } from "./login_view.js";
+import { Page } from "./page.js";
+import { asProblem, Problem } from "./problem.js";
+import { titleOf } from "./room_view.js";
+import { shellView } from "./shell_view.js";
+import { followViewport } from "./viewport.js";
+
+const COPIED_MS = 1_800;
+const root = /** @type {HTMLElement} */ (document.getElementById("page"));
+
+/** One element can be copied on the pages that stand alone. */
+let isCopied = false;
+
+/**
+ * @param {string} text
+ * @param {() => void} redraw
+ */
+async function copy(text, redraw) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    return; // The browser forbids it: the text is there to be selected.
+  }
+  isCopied = true;
+  redraw();
+  setTimeout(() => {
+    isCopied = false;
+    redraw();
+  }, COPIED_MS);
+}
+
+/** @param {Problem} problem */
+function showLogin(problem) {
+  document.title = "Sign in · roommesh";
+  const draw = () => render(
+    loginView(problem, {
+      isCopied,
+      copy: (text) => void copy(text, draw),
+      retry: () => location.reload(),
+    }),
+    root,
+  );
+  draw();
+}
+
+function showInvitation() {
+  document.title = "Invitation · roommesh";
+  const draw = () => render(
+    invitePage(invitation, { isCopied, copy: (text) => void copy(text, draw) }),
+    root,
+  );
+  const invitation = new GuestInvitation(location.href, draw);
+  void invitation.read();
+}
+
+/** @param {import("./surface.js").NodeFacts} facts */
+function showRooms(facts) {
+  let isOver = false;
+  const page = new Page(
+    facts,
+    () => {
+      if (isOver) return;
+      render(shellView(page), root);
+      document.title = titleOf(page);
+    },
+    () => {
+      isOver = true;
+      showLogin(new Problem("login_required", "This browser was signed out."));
+    },
+  );
+  listenToKeys(page);
+  page.start();
+}
+
+async function begin() {
+  const secret = takeLoginSecret(location, history);
+  followViewport();
+  if (location.pathname === "/i") {
+    showInvitation();
+    return;
+  }
+  /** @type {Problem|null} */
+  let refused = null;
+  if (secret !== null) {
+    try {
+      await login(secret);
+    } catch (thrown) {
+      refused = asProblem(thrown);
+    }
+  }
+  try {
+    showRooms(await nodeFacts());
+  } catch (thrown) {
+    showLogin(refused ?? asProblem(thrown));
+  }
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#login=")) location.reload(); // A new link in an open page.
+});
+void begin();
