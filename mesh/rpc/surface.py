@@ -33,8 +33,10 @@ class Surface:
 
     rooms: Any
     invitations: Any
+    joining: Any
     peers: Any
     grants: Any
     profiles: Any
     node: Any
+    followers: Any
     sessions: BrowserSessions

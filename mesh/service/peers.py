@@ -55,6 +55,11 @@ class LinkStates(Protocol):
         """Why it is down."""
         ...
 
+    @property
+    def rtt_us(self) -> int | None:
+        """Microseconds of the last round trip, if it is up and was measured."""
+        ...
+
 
 class Peers:
     """The installs we have met, and the links that rooms need."""
@@ -157,6 +162,13 @@ class Peers:
             if peer["install_id"] == install_id:
                 return peer
         raise Refused("not_found", "We have not met that install.")
+
+    def rtt_us(self, install_id: str) -> int:
+        """The last measured round trip of a link. Raises Refused `peer_offline`."""
+        for link in self._states():
+            if link.install_id == install_id and link.rtt_us is not None:
+                return link.rtt_us
+        raise Refused("peer_offline", "There is no link to that install now.")
 
     def _json(self, install_id: str, link: LinkStates | None) -> dict[str, Any]:
         met = self._met.get(install_id)
