@@ -69,7 +69,7 @@ class ProfileFiles:
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(folder / FILE_NAME)
-            _sync_folder(folder)
+            _keep_rename(folder)
         except OSError as error:
             raise ProfileUnwritable(config.name, error.strerror or str(error)) from error
 
@@ -87,7 +87,7 @@ class ProfileFiles:
             raise ProfileUnwritable(name, error.strerror or str(error)) from error
 
 
-def _sync_folder(folder: Path) -> None:
+def _keep_rename(folder: Path) -> None:
     """Make a rename in `folder` survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -99,15 +99,17 @@ class Endpoint:
         self.base_url = base_url
         self._key_headers = key_headers
         self._clock = clock
+        self._connect_s = connect_s
         self._idle_s = idle_s
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_s, sock_read=idle_s)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             # A kept connection to a server that has restarted would cost the next turn its life.
             connector=aiohttp.TCPConnector(force_close=True),
-            timeout=self._timeout,
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=self._connect_s, sock_read=self._idle_s
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
         )

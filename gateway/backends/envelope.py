@@ -22,7 +22,7 @@ from itertools import groupby
 from gateway.exchange import Line, TurnRequest
 from gateway.limits import PROMPT_BYTES_MAX
 
-Message = dict[str, str]
+PromptMessage = dict[str, str]
 
 # Line ends that JSON leaves as they are.
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
@@ -56,12 +56,12 @@ def system_sha256(system_prompt: str) -> str:
 
 def messages(
     request: TurnRequest, lines: Sequence[Line], system_prompt: str, fence: Callable[[], str]
-) -> list[Message]:
+) -> list[PromptMessage]:
     """The prompt for `request`, from `lines` before its trigger; the oldest may be left out."""
     earlier = [line for line in lines if line.seq < request.trigger.seq]
     kept = _newest(earlier, request.trigger)
     room = _block(_room(request, omitted=len(earlier) - len(kept)), fence)
-    prompt: list[Message] = [{"role": "system", "content": system_text(system_prompt)}]
+    prompt: list[PromptMessage] = [{"role": "system", "content": system_text(system_prompt)}]
     spoken = [(line.author_member_id == request.member_id, line) for line in kept]
     opening = [room]
     for is_own, group in groupby([*spoken, (False, request.trigger)], key=lambda pair: pair[0]):

@@ -166,6 +166,7 @@ def _base_url(text: str) -> str:
     rule = "must be an http or https address like http://127.0.0.1:11434/v1"
     try:
         url = URL(text)
+        (url.host or "").encode("idna")
     except ValueError:
         raise ProfileInvalid("options.base_url", rule) from None
     if url.scheme not in ("http", "https") or not url.host:

@@ -9,15 +9,16 @@ from gateway.backend import Surroundings
 from gateway.exchange import Final, TurnRequest, Update
 from gateway.profile import NO_TOOLS, Policy, ProfileConfig, text_catalog
 
+Found = str | Exception | asyncio.Event
 Step = Update | Exception | asyncio.Event
 
 
 class PlainBackend:
     """Plays `steps` for each run: yields updates, raises exceptions, waits for events."""
 
-    def __init__(self, steps: Sequence[Step] = (), found: str | Exception = "it is there") -> None:
+    def __init__(self, steps: Sequence[Step] = (), found: Found = "it is there") -> None:
         self.steps: Sequence[Step] = steps or (Final(text="done"),)
-        self.found: str | Exception = found
+        self.found: Found = found
         self.is_open = False
         self.breaks_on_entry: Exception | None = None
         self.breaks_on_close: Exception | None = None
@@ -57,6 +58,9 @@ class PlainBackend:
         self.probed.release()
         if isinstance(self.found, Exception):
             raise self.found
+        if isinstance(self.found, asyncio.Event):
+            await self.found.wait()
+            return "at last"
         return self.found
 
     async def run(self, request: TurnRequest) -> AsyncGenerator[Update, None]:

@@ -108,11 +108,14 @@ async def test_a_turns_own_failure_says_nothing_about_the_agent() -> None:
         assert mount.status.state == "ready"
 
 
-async def test_a_probe_that_breaks_or_hangs_is_an_answer() -> None:
+async def test_a_probe_that_breaks_or_hangs_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = PlainBackend(found=ZeroDivisionError())
     mount = Mount(CONFIG, backend, Ticks())
     async with serving(mount):
         assert (await mount.probe()).reason == "backend_failed"
+        monkeypatch.setattr(mounted_module, "PROBE_S_MAX", 0.01)
+        backend.found = asyncio.Event()
+        assert (await mount.probe()).reason == "timeout"
 
 
 async def test_it_takes_so_many_turns_and_no_more() -> None:

@@ -14,12 +14,12 @@ def response(body: bytes, status: str = "200 OK", kind: str = "text/event-stream
 async def raw_server(answer: bytes, *, hangs: bool = False) -> AsyncIterator[str]:
     """The server's base_url; with `hangs` it says nothing more and holds the connection."""
 
-    talks: set[asyncio.Task[None]] = set()
+    talks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         own = asyncio.current_task()
         assert own is not None
-        talks.add(own)
+        talks[own] = writer
         try:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(answer)
@@ -35,8 +35,8 @@ async def raw_server(answer: bytes, *, hangs: bool = False) -> AsyncIterator[str
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         server.close()
-        for one in talks:
-            one.cancel()
+        for writer in talks.values():
+            writer.transport.abort()
         if talks:
             await asyncio.wait(talks)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.backend import Surroundings
+from gateway.backends import endpoint as endpoint_module
 from gateway.backends.endpoint import ApiKey, Endpoint, retry_after_s
 from gateway.errors import (
     BackendCut,
@@ -17,6 +18,7 @@ from gateway.errors import (
     BackendUnreachable,
     NotAModel,
     RateLimited,
+    ReplyTooLarge,
     TurnTimedOut,
 )
 from tests.gateway.backends.raw_server import closed_port, raw_server, response
@@ -110,6 +112,12 @@ async def test_a_list_of_models_that_is_none(body: bytes) -> None:
         with pytest.raises(NotAModel, match="is not a list of models"):
             async with endpoint(url) as one:
                 await one.models()
+
+
+async def test_a_stream_has_a_limit(stub: StubModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint_module, "STREAM_BYTES_MAX", 100)
+    with pytest.raises(ReplyTooLarge, match="100 bytes"):
+        await completed(endpoint(stub.url))
 
 
 async def test_the_key_is_sent_and_read_anew_each_time(stub: StubModel, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.backends.envelope import Message, messages, system_sha256, system_text
+from gateway.backends.envelope import PromptMessage, messages, system_sha256, system_text
 from gateway.exchange import Line
 from gateway.limits import PROMPT_BYTES_MAX
 from tests.gateway.a_room import ME, MEMBERS, line, member, request
@@ -21,7 +21,7 @@ def fences() -> Callable[[], str]:
     return lambda: f"fence-{next(numbers)}"
 
 
-def prompt(text: str, history: Iterable[Line] = (), **changes: Any) -> list[Message]:
+def prompt(text: str, history: Iterable[Line] = (), **changes: Any) -> list[PromptMessage]:
     """The prompt for a trigger with `text`, with lines as memory gives them."""
     one = request(text, history, **changes)
     return messages(one, (*one.history, one.trigger), "Be brief.", fences())

@@ -238,6 +238,8 @@ def test_catalog_and_policy(tmp_path: Path) -> None:
         ("base_url", "http://me:sk-canary@127.0.0.1/v1"),
         ("base_url", "http://127.0.0.1/v1?key=sk-canary"),
         ("base_url", "http://127.0.0.1:port/v1"),
+        ("base_url", "http://two..dots/v1"),
+        ("base_url", f"http://{'a' * 64}/v1"),
         ("model", ""),
         ("temperature_percent", 201),
         ("idle_timeout_s", 0),
