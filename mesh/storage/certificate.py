@@ -120,9 +120,7 @@ def _make(home: Path, hostname: str, now_ms: int) -> None:
         .not_valid_after(now + datetime.timedelta(days=LIFE_DAYS - 1))
         .add_extension(x509.SubjectAlternativeName(_names(hostname)), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(
-            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
-        )
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .sign(key, hashes.SHA256())
     )
     private_file.replace(

@@ -79,10 +79,6 @@ class WriterStatistics:
     queue_length: int
 
 
-class _RunAgainError(Exception):
-    """A job failed after it had changed something: the batch needs savepoints."""
-
-
 class WriterThread:
     """Owns the read-write connection. All public methods belong to the loop's thread."""
 
@@ -270,9 +266,8 @@ class WriterThread:
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Queued]) -> list[_Outcome]:
         try:
-            try:
-                outcomes = _run(connection, batch)
-            except _RunAgainError:
+            outcomes = _run(connection, batch)
+            if outcomes is None:
                 connection.execute("ROLLBACK")
                 self._rerun += 1
                 outcomes = _run_apart(connection, batch)
@@ -337,8 +332,8 @@ class WriterThread:
             return 0
 
 
-def _run(connection: sqlite3.Connection, batch: list[_Queued]) -> list[_Outcome]:
-    """Run all jobs in one transaction that is left open, hoping that none fails half-way."""
+def _run(connection: sqlite3.Connection, batch: list[_Queued]) -> list[_Outcome] | None:
+    """Run all jobs in one transaction that is left open; None if one fails half-way."""
     outcomes = []
     connection.execute("BEGIN IMMEDIATE")
     for jobs in _neighbours(batch):
@@ -349,7 +344,7 @@ def _run(connection: sqlite3.Connection, batch: list[_Queued]) -> list[_Outcome]
         except disk_fault.JOB_FAULTS as error:
             _raise_if_disk(error)
             if len(jobs) > 1 or connection.total_changes != changes:
-                raise _RunAgainError from error
+                return None
             outcomes.append(_Outcome(jobs[0].done, error=error))
     return outcomes
 
