@@ -41,7 +41,7 @@ class Lend(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True
 
     profile: str
     handle: str | None = None
-    permissions: list[str] = ["dispatch", "stop"]
+    permissions: tuple[str, ...] = ("dispatch", "stop")
     until: int = 0
 
 

@@ -5,7 +5,7 @@ answer tells which of the two has happened by the time the caller wished to wait
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
 from mesh.core import ids
@@ -50,7 +50,7 @@ class Conversation:
         operator: Operator,
         lends: Lends,
         incarnation: str,
-        spawn: Callable[[Awaitable[None]], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
         """`spawn` runs a reader's catch-up in the node's task group."""
         self._rooms = rooms
