@@ -4,9 +4,10 @@
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,12 @@ class Toys:
             await self.seen.wait_for(lambda: len(self.started) >= count)
 
 
+def bare_surface(sessions: Any = None) -> Surface:
+    """A surface with nothing behind it but sessions."""
+    parts: dict[str, Any] = {part.name: None for part in fields(Surface)}
+    return Surface(**{**parts, "sessions": sessions})
+
+
 async def no_link(request: web.Request) -> web.StreamResponse:
     """Stands for the nodes' WebSocket."""
     return web.Response(text="link")
@@ -230,7 +237,11 @@ class Edge:
 
 @asynccontextmanager
 async def running_edge(
-    web_folder: Path | None = None, hosts: OwnHosts | None = None, **changes: Any
+    web_folder: Path | None = None,
+    hosts: OwnHosts | None = None,
+    methods: dict[str, Method] | None = None,
+    tls: ssl.SSLContext | None = None,
+    **changes: Any,
 ) -> AsyncIterator[Edge]:
     """An edge on a free loopback port."""
     clock, store, toys, log, metrics = HandClock(), FakeStore(), Toys(), KeptLog(), Metrics()
@@ -241,18 +252,10 @@ async def running_edge(
         store=store, clock=clock, entropy=entropy, install_id=INSTALL, url=url
     )
     await sessions.load()
-    methods = {**toys.methods(), **session_table()}
+    methods = {**toys.methods(), **session_table(), **(methods or {})}
     problems: list[str] = []
     parts = EdgeParts(
-        surface=Surface(
-            rooms=None,
-            invitations=None,
-            peers=None,
-            grants=None,
-            profiles=None,
-            node=None,
-            sessions=sessions,
-        ),
+        surface=bare_surface(sessions),
         methods=methods,
         sessions=sessions,
         hosts=hosts or OwnHosts(hostname="toybox"),
@@ -269,9 +272,11 @@ async def running_edge(
     )
     sockets = HttpSockets(make_app(parts))
     await sockets.start()
-    server = await asyncio.get_running_loop().create_server(sockets.protocol, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(
+        sockets.protocol, "127.0.0.1", 0, ssl=tls
+    )
     port = server.sockets[0].getsockname()[1]
-    address.append(f"http://127.0.0.1:{port}")
+    address.append(f"{'https' if tls else 'http'}://127.0.0.1:{port}")
     try:
         async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as client:
             yield Edge(

@@ -9,12 +9,10 @@ from mesh.core.errors import MeshError, Refused
 from mesh.core.limits import RPC_BYTES_MAX
 from mesh.rpc.caller import Caller
 from mesh.rpc.dispatch import Dispatch, error_object
-from mesh.rpc.surface import Surface
 from mesh.telemetry import Metrics
-from tests.http.edge import CANARY, CountedEntropy, KeptLog, Toys
+from tests.http.edge import CANARY, CountedEntropy, KeptLog, Toys, bare_surface
 
 PROGRAM = Caller(kind="program")
-NOBODY: Any = None
 
 
 @pytest.fixture
@@ -34,17 +32,12 @@ def metrics() -> Metrics:
 
 @pytest.fixture
 def dispatch(toys: Toys, log: KeptLog, metrics: Metrics) -> Dispatch:
-    surface = Surface(
-        rooms=None,
-        invitations=None,
-        peers=None,
-        grants=None,
-        profiles=None,
-        node=None,
-        sessions=NOBODY,
-    )
     return Dispatch(
-        methods=toys.methods(), surface=surface, entropy=CountedEntropy(), log=log, metrics=metrics
+        methods=toys.methods(),
+        surface=bare_surface(),
+        entropy=CountedEntropy(),
+        log=log,
+        metrics=metrics,
     )
 
 
