@@ -265,6 +265,7 @@ class WriterThread:
         return batch
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Queued]) -> list[_Outcome]:
+        changes = connection.total_changes
         try:
             outcomes = _run(connection, batch)
             if outcomes is None:
@@ -275,7 +276,9 @@ class WriterThread:
         except sqlite3.Error as error:
             self._give_up(connection, error)
             return self._fail(batch, disk_fault.from_sqlite(error))
-        self._full = False
+        # A batch that wrote nothing says nothing about the disk.
+        if connection.total_changes != changes and any(item.error is None for item in outcomes):
+            self._full = False
         self._commits += 1
         self._unchecked_commits += 1
         for job, outcome in zip(batch, outcomes, strict=True):

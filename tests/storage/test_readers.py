@@ -55,18 +55,15 @@ async def test_too_many_reads_are_refused(database: Database) -> None:
         assert await read
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 async def test_dead_threads_answer_nobody_and_keep_nobody_waiting(database: Database) -> None:
     def die(connection: sqlite3.Connection) -> None:
         raise MemoryError
 
-    threading.excepthook, before = lambda _: None, threading.excepthook
-    try:
-        reads = [database.read(die) for _ in range(STORAGE_READERS)]
-        reads.append(database.read(lambda _: None))
-        for read in reads:
-            with pytest.raises(StorageFailed):
-                await read
-    finally:
-        threading.excepthook = before
+    reads = [database.read(die) for _ in range(STORAGE_READERS)]
+    reads.append(database.read(lambda _: None))
+    for read in reads:
+        with pytest.raises(StorageFailed):
+            await read
     with pytest.raises(StorageFailed):
         database.read(lambda _: None)
