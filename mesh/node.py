@@ -1,7 +1,7 @@
 """The composition root: builds everything, starts it in order, drains it in reverse.
 
     home, lock, keys -> storage -> agents -> links -> rooms -> services -> edge -> port -> ready
-    stop: port and pages first, then links, rooms, agents, storage; the lock last
+    stop: port and pages first, then rooms and links, agents, storage; the lock last
 
 Only this file constructs storage and transport. It holds one of the two broad excepts: a fault
 in a background job is written down with its traceback and stops that job, not the node.
@@ -11,49 +11,28 @@ import asyncio
 import os
 import secrets
 import signal
-import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from importlib import metadata
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from gateway.mount import MountTable
-from gateway.profile import ProfileConfig
 from mesh.config import Settings
 from mesh.core.errors import MeshError
-from mesh.core.event import Event
-from mesh.core.link_messages import (
-    GrantOffer,
-    LinkMessage,
-    Preview,
-    PreviewResult,
-    Redeem,
-    RedeemResult,
-    TurnDispatch,
-)
 from mesh.http.app import EdgeParts, make_app
 from mesh.http.browser_session import BrowserSessions
 from mesh.http.own_hosts import OwnHosts
 from mesh.http.sockets import HttpSockets
 from mesh.http.well_known import document
-from mesh.port import LAN_SETTING, Port
+from mesh.ports import Clock, Entropy
+from mesh.ready import OnReady, Ready, version
 from mesh.rpc.methods import METHODS
 from mesh.rpc.surface import Surface
-from mesh.service.conversation import Conversation
-from mesh.service.invitations import Invitations
-from mesh.service.joining import Joining
-from mesh.service.lending import Lending
-from mesh.service.loans import Loans
+from mesh.service.assembly import Parts, Services, Switchboard, assemble
+from mesh.service.network_port import NetworkPort
 from mesh.service.node_facts import Followers, Identity, NodeFacts
-from mesh.service.open_rooms import OpenRooms
-from mesh.service.operator import Operator
-from mesh.service.peers import Peers
-from mesh.service.profiles import Profiles
+from mesh.service.profiles import seed
 from mesh.service.reach import Reach
-from mesh.service.room_runner import RoomRunner
-from mesh.service.routing import Routing
-from mesh.service.turns import TurnDesk
 from mesh.storage import home as homes
 from mesh.storage import keystore
 from mesh.storage.certificate import Certificate, given_certificate, open_certificate
@@ -66,49 +45,39 @@ from mesh.storage.receipt_store import DiskReceiptStore
 from mesh.storage.session_store import DiskSessionStore
 from mesh.storage.settings_store import DiskSettings
 from mesh.storage.turn_inbox import DiskTurnInbox
-from mesh.system import SystemClock, SystemEntropy, hostname, person_name
+from mesh.system import SystemClock, SystemEntropy, hostname, network_ips, person_name
 from mesh.telemetry import LogFile, Metrics, Redaction, libraries_into, make_log
 from mesh.transport.acceptor import Acceptor
 from mesh.transport.discovery import Discovery
 from mesh.transport.link_table import LinkTable
 from mesh.transport.listener import Listener
-from mesh.wire.handshake import BOOT_ID_BYTES, VERSION_MAX, VERSION_MIN, OurEnd, PeerHello
+from mesh.wire.handshake import BOOT_ID_BYTES, VERSION_MAX, VERSION_MIN, OurEnd
 
-_FIRST_PROFILES: Final = (
-    ("scribe", "Scribe", "Summaries, minutes, who is here, search."),
-    ("guide", "Guide", "A short tour of the room."),
-    ("echo", "Echo", "Answers with your own words."),
-)
 _SEEDED: Final = "profiles_seeded"
 _INCARNATION: Final = "incarnation"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
-    """What is known once the node answers."""
-
-    url: str
-    lan_urls: tuple[str, ...]
-    fingerprint: str
-    install_id: str
-    token: str
-    login_link: Callable[[], Awaitable[tuple[str, int]]]
-    stop: Callable[[], None]
-
-
-def version() -> str:
-    """The installed version."""
-    return metadata.version("roommesh")
+def certificate_of(settings: Settings, now_ms: int) -> Certificate:
+    """The operator's certificate if one was given, else the home's own."""
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        return given_certificate(settings.tls_cert, settings.tls_key)
+    return open_certificate(settings.home, hostname(), now_ms)
 
 
 class Node:
     """One running node. `async with` it; it is ready inside."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+    ) -> None:
         self._settings = settings
         self._stack = AsyncExitStack()
-        self._clock = SystemClock()
-        self._entropy = SystemEntropy()
+        self._clock = clock or SystemClock()
+        self._entropy = entropy or SystemEntropy()
         self._metrics = Metrics()
         self._redaction = Redaction()
         self._token = secrets.token_urlsafe(32)
@@ -142,7 +111,7 @@ class Node:
         self._log = make_log(log_file.write, self._redaction, lambda: self._clock.now().wall_ms)
         self._stack.enter_context(libraries_into(self._log))
         self._identity = keystore.open_identity(home, self._entropy.bytes)
-        self._certificate = self._open_certificate()
+        self._certificate = certificate_of(self._settings, self._started_at_ms)
         await self._open_storage()
         await self._open_agents()
         await self._open_mesh()
@@ -184,18 +153,10 @@ class Node:
 
     # --- parts, in the order in which they start ---------------------------------------------
 
-    def _open_certificate(self) -> Certificate:
-        cert, key = self._settings.tls_cert, self._settings.tls_key
-        if cert is not None and key is not None:
-            return given_certificate(cert, key)
-        return open_certificate(self._settings.home, hostname(), self._started_at_ms)
-
     async def _open_storage(self) -> None:
         self._database = await self._stack.enter_async_context(
             Database(self._settings.home / "mesh.db")
         )
-        self._events = DiskEventStore(self._database)
-        self._grants = DiskGrantStore(self._database)
         self._saved = DiskSettings(self._database)
         incarnation = await self._saved.get(_INCARNATION)
         if incarnation is None:
@@ -209,155 +170,68 @@ class Node:
         self._mounts = await self._stack.enter_async_context(
             MountTable(self._settings.home / "profiles", clock=lambda: self._clock.now().wall_ms)
         )
-        if await self._saved.get(_SEEDED) is None:
-            present = {status.name for status in self._mounts.list()}
-            for name, shown, description in _FIRST_PROFILES:
-                if name not in present:
-                    await self._mounts.add(
-                        ProfileConfig.parse(
-                            {
-                                "name": name,
-                                "backend": "builtin",
-                                "display_name": shown,
-                                "description": description,
-                                "options": {"agent": name},
-                            }
-                        )
-                    )
-            await self._saved.put(_SEEDED, "true")
+        if await self._saved.get(_SEEDED) is not None:
+            return
+        await seed(self._mounts)
+        await self._saved.put(_SEEDED, "true")
 
     async def _open_mesh(self) -> None:
-        install_id, key = self._identity.chain.install_id, self._identity.key
-        loop = asyncio.get_running_loop()
-        self.followers = Followers(loop.call_soon)
-        await self._open_port()
+        self.followers = Followers(asyncio.get_running_loop().call_soon)
+        self.port = await self._make_port()
         self.reach = Reach(
             advertised=[*self._settings.advertise, *filter(None, [self._settings.public_url])],
-            lan=lambda: self.port.lan(),
-            loopback=lambda: self.port.loopback_link(),
+            lan=self.port.lan,
+            loopback=self.port.loopback_link,
         )
+        switchboard = Switchboard(self.followers)
         self.links = LinkTable(
             us=self._us,
             clock=self._clock,
             entropy=self._entropy,
             log=self._log,
             metrics=self._metrics,
-            on_up=self._on_up,
-            on_message=self._on_message,
-            on_down=self._on_down,
+            on_up=switchboard.on_up,
+            on_message=switchboard.on_message,
+            on_down=switchboard.on_down,
         )
-        self.operator = Operator(
-            install_id=install_id,
-            key=key,
-            install_name=self._settings.name,
-            display_name=person_name(),
-            addresses=lambda: self.reach.addresses(),
-            clock=self._clock,
-            entropy=self._entropy,
-        )
-        self.rooms = OpenRooms(
-            me=install_id,
-            key=key,
-            store=self._events,
-            links=self.links,
-            clock=self._clock,
-            changed=self.followers.changed,
-            log=self._log,
-        )
-        self._make_services()
-        for load in (self.lending.load, self.routing.load, self.peers.load, self.invitations.load):
-            await load()
+        self.services = self._assemble()
+        switchboard.connect(self.services)
+        await self.services.load()
         await self._stack.enter_async_context(self.links)
-        await self._stack.enter_async_context(self.rooms)
-        self.peers.refresh()
-        await self.turns.load()
-        await self.joining.load()
-        self.routing.start()
-        self.spawn(self.lending.run())
+        await self._stack.enter_async_context(self.services.rooms)
+        await self.services.resume()
+        self.spawn(self.services.lending.run())
 
-    def _make_services(self) -> None:
-        common: dict[str, Any] = {"rooms": self.rooms, "clock": self._clock}
-        self.lending = Lending(
-            store=self._grants,
-            mounts=self._mounts,
-            links=self.links,
-            operator=self.operator,
-            log=self._log,
-            **common,
+    def _assemble(self) -> Services:
+        return assemble(
+            Parts(
+                install_id=self._identity.chain.install_id,
+                key=self._identity.key,
+                install_name=self._settings.name,
+                display_name=person_name(),
+                incarnation=self._incarnation,
+                events=DiskEventStore(self._database),
+                grants=DiskGrantStore(self._database),
+                inbox=DiskTurnInbox(self._database),
+                peers=DiskPeerStore(self._database),
+                receipts=DiskReceiptStore(self._database),
+                notes=DiskInvitationNotes(self._database),
+                mounts=self._mounts,
+                links=self.links,
+                reach=self.reach,
+                port=self.port,
+                followers=self.followers,
+                clock=self._clock,
+                entropy=self._entropy,
+                log=self._log,
+                spawn=self.spawn,
+            )
         )
-        self.routing = Routing(
-            store=self._grants,
-            links=self.links,
-            operator=self.operator,
-            spawn=self.spawn,
-            log=self._log,
-            **common,
-        )
-        self.turns = TurnDesk(
-            inbox=DiskTurnInbox(self._database),
-            events=self._events,
-            links=self.links,
-            mounts=self._mounts,
-            lending=self.lending,
-            operator=self.operator,
-            spawn=self.spawn,
-            log=self._log,
-            **common,
-        )
-        self.peers = Peers(
-            store=DiskPeerStore(self._database),
-            links=self.links,
-            spawn=self.spawn,
-            states=self.links.state,
-            changed=self.followers.changed,
-            **common,
-        )
-        self.conversation = Conversation(
-            rooms=self.rooms,
-            store=self._events,
-            operator=self.operator,
-            lends=self.lending,
-            incarnation=self._incarnation,
-            spawn=self.spawn,
-        )
-        self.invitations = Invitations(
-            conversation=self.conversation,
-            operator=self.operator,
-            notes=DiskInvitationNotes(self._database),
-            links=self.links,
-            reach=self.reach,
-            entropy=self._entropy,
-            spawn=self.spawn,
-            changed=self.followers.changed,
-            **common,
-        )
-        self.joining = Joining(
-            lending=self.lending,
-            peers=self.peers,
-            receipts=DiskReceiptStore(self._database),
-            operator=self.operator,
-            links=self.links,
-            dials=self.links,
-            entropy=self._entropy,
-            spawn=self.spawn,
-            log=self._log,
-            **common,
-        )
-        for watcher in (self.peers, self.lending, self.routing, self.turns, self):
-            self.rooms.watch(watcher)
 
-    async def _open_port(self) -> None:
-        self.sessions = BrowserSessions(
-            store=DiskSessionStore(self._database),
-            clock=self._clock,
-            entropy=self._entropy,
-            install_id=self._identity.chain.install_id,
-            url=lambda: self._settings.public_url or self.port.loopback(),
-        )
-        await self.sessions.load()
-        discovery = None
+    async def _make_port(self) -> NetworkPort:
+        self._discovery = None
         if self._settings.discovery:
-            discovery = await self._stack.enter_async_context(
+            self._discovery = await self._stack.enter_async_context(
                 Discovery(
                     install_id=self._identity.chain.install_id,
                     clock=self._clock,
@@ -366,7 +240,6 @@ class Node:
                     on_sighting=lambda _sighting: self.followers.changed("links"),
                 )
             )
-        self._discovery = discovery
         self._listener = Listener(
             lambda: self._sockets.protocol(),
             self._certificate.context,
@@ -374,16 +247,25 @@ class Node:
             log=self._log,
             metrics=self._metrics,
         )
-        self.port = Port(
+        return NetworkPort(
             listener=self._listener,
-            certificate=self._certificate,
-            discovery=discovery,
+            announcement=self._discovery,
+            fingerprint=self._certificate.fingerprint,
+            network_ips=network_ips,
             saved=self._saved,
             name=self._settings.name,
             changed=self.followers.changed,
         )
 
     async def _open_edge(self) -> None:
+        self.sessions = BrowserSessions(
+            store=DiskSessionStore(self._database),
+            clock=self._clock,
+            entropy=self._entropy,
+            install_id=self._identity.chain.install_id,
+            url=lambda: self._settings.public_url or self.port.loopback(),
+        )
+        await self.sessions.load()
         acceptor = Acceptor(
             self.links,
             certificate_sha256=lambda: self._certificate.sha256,
@@ -419,51 +301,42 @@ class Node:
         await self._sockets.start()
         self._stack.push_async_callback(self._sockets.close)
         await self._stack.enter_async_context(self._listener)
-        await self.port.open(await self._wants_lan())
+        chosen = self._settings.origins.get("lan", "default") != "default"
+        await self.port.restore(self._settings.lan if chosen else None)
 
     def _surface(self) -> Surface:
-        profiles = Profiles(mounts=self._mounts, rooms=self.rooms, changed=self.followers.changed)
+        services = self.services
         facts = NodeFacts(
             identity=Identity(
                 install_id=self._identity.chain.install_id,
                 boot_id=self._boot_id.hex(),
                 version=version(),
                 name=self._settings.name,
-                operator_name=self.operator.display_name,
+                operator_name=services.operator.display_name,
                 home=str(self._settings.home),
                 started_at_ms=self._started_at_ms,
             ),
             network=self.port,
-            rooms=self.rooms,
-            peers=self.peers,
-            profiles=profiles,
+            rooms=services.rooms,
+            profiles=services.profiles,
             states=self.links.state,
             sightings=lambda: self._discovery.sightings if self._discovery else (),
             storage=self._storage_facts,
-            warnings=lambda: (),
             problems=self._problems,
-            clock=self._clock,
         )
         return Surface(
-            rooms=self.conversation,
-            invitations=self.invitations,
-            joining=self.joining,
-            peers=self.peers,
-            grants=Loans(
-                lending=self.lending, routing=self.routing, rooms=self.rooms, clock=self._clock
-            ),
-            profiles=profiles,
+            rooms=services.conversation,
+            invitations=services.invitations,
+            joining=services.joining,
+            peers=services.peers,
+            grants=services.loans,
+            profiles=services.profiles,
             node=facts,
             followers=self.followers,
             sessions=self.sessions,
         )
 
     # --- small answers -----------------------------------------------------------------------
-
-    async def _wants_lan(self) -> bool:
-        if self._settings.origins.get("lan") != "default":
-            return self._settings.lan
-        return await self._saved.get(LAN_SETTING) == "true"
 
     def _us(self) -> OurEnd:
         return OurEnd(
@@ -475,8 +348,6 @@ class Node:
         )
 
     def _public_hosts(self) -> tuple[str, ...]:
-        from urllib.parse import urlsplit
-
         name = urlsplit(self._settings.public_url).hostname
         return (name,) if name else ()
 
@@ -485,50 +356,12 @@ class Node:
         return [f"{failure.reason}: {failure.message}"] if failure else []
 
     def _storage_facts(self) -> dict[str, int]:
-        facts = self._database.statistics()
+        writer = self._database.statistics().writer
         return {
-            "events": facts.writer.events,
-            "commits": facts.writer.commits,
-            "queue": facts.writer.queue_length,
+            "events": writer.events,
+            "commits": writer.commits,
+            "queue": writer.queue_length,
         }
-
-    # --- links and facts -------------------------------------------------------------------
-
-    def _on_up(self, hello: PeerHello) -> None:
-        self.peers.on_link_up(hello)
-        self.rooms.on_link_up(hello.install_id)
-        for service in (self.lending, self.routing, self.turns):
-            service.on_link_up(hello.install_id)
-
-    def _on_down(self, install_id: str, _reason: str) -> None:
-        self.rooms.on_link_down(install_id)
-        self.routing.on_link_down(install_id)
-        self.peers.on_link_down(install_id)
-
-    def _on_message(self, install_id: str, message: LinkMessage) -> None:
-        match message:
-            case TurnDispatch():
-                self.turns.on_dispatch(install_id, message)
-            case GrantOffer():
-                self.routing.on_offer(install_id, message)
-            case Preview():
-                self.invitations.on_preview(install_id, message)
-            case PreviewResult():
-                self.joining.on_preview_result(message)
-            case RedeemResult():
-                if not self.invitations.on_result(message):
-                    self.joining.on_result(message)
-            case Redeem() if self.invitations.on_redeem(install_id, message):
-                pass  # relayed, or refused here
-            case _:
-                self.rooms.on_message(install_id, message)
-
-    def on_event(self, runner: RoomRunner, event: Event) -> None:
-        """Pages list rooms and invitations by their own notices."""
-        if event.kind.startswith("invitation.") or event.kind == "member.joined":
-            self.followers.changed("invitations")
-        if event.kind.startswith(("room.", "member.")):
-            self.followers.changed("rooms")
 
     # --- jobs ------------------------------------------------------------------------------
 
@@ -551,30 +384,16 @@ class Node:
             task.cancel()
 
 
-async def serve(settings: Settings, on_ready: Callable[[Ready], Awaitable[None]]) -> None:
+async def serve(settings: Settings, on_ready: OnReady) -> None:
     """Run a node until SIGTERM, SIGINT or `Ready.stop`. Raises MeshError if it cannot start."""
     async with Node(settings) as node:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, node.stop)
-        node.spawn(_told(on_ready, node.ready))
+        await on_ready(node.ready)
         await node.until_stopped()
 
 
-async def _told(on_ready: Callable[[Ready], Awaitable[None]], ready: Ready) -> None:
-    await on_ready(ready)
-
-
-async def _say(ready: Ready) -> None:
-    lines = [f"roommesh is ready: {ready.url}"]
-    lines += [f"  on your network: {url}" for url in ready.lan_urls]
-    if ready.lan_urls:
-        lines.append(f"  certificate SHA-256: {ready.fingerprint}")
-    lines.append("  open the page: roommesh open")
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()
-
-
-def run(settings: Settings, on_ready: Callable[[Ready], Awaitable[None]] = _say) -> None:
+def run(settings: Settings, on_ready: OnReady) -> None:
     """Run a node in this process until it is told to stop. Raises MeshError."""
     asyncio.run(serve(settings, on_ready))

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mesh.core.limits import SUBSCRIBERS_MAX
-from mesh.ports import Clock
 from mesh.rpc.caller import Connection
 from mesh.service.open_rooms import OpenRooms
-from mesh.service.peers import LinkStates, Peers
+from mesh.service.peers import LinkStates
 from mesh.service.profiles import Profiles
 from mesh.service.subscriptions import notification
 
@@ -74,26 +73,20 @@ class NodeFacts:
         identity: Identity,
         network: Network,
         rooms: OpenRooms,
-        peers: Peers,
         profiles: Profiles,
         states: Callable[[], Sequence[LinkStates]],
         sightings: Callable[[], Sequence[Sighted]],
         storage: Callable[[], dict[str, int]],
-        warnings: Callable[[], Sequence[str]],
         problems: Callable[[], Sequence[str]],
-        clock: Clock,
     ) -> None:
         self._identity = identity
         self._network = network
         self._rooms = rooms
-        self._peers = peers
         self._profiles = profiles
         self._states = states
         self._sightings = sightings
         self._storage = storage
-        self._warnings = warnings
         self._problems = problems
-        self._clock = clock
 
     def info(self) -> dict[str, Any]:
         """Who this node is, and where it listens."""
@@ -137,7 +130,7 @@ class NodeFacts:
                 for s in self._sightings()
             ],
             "storage": self._storage(),
-            "warnings": [*problems, *self._warnings(), *self._stopped_rooms()],
+            "warnings": [*problems, *self._stopped_rooms()],
         }
 
     def _stopped_rooms(self) -> list[str]:

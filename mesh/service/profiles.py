@@ -1,7 +1,7 @@
 """The agents behind this node, as clients see them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from gateway.errors import ProfileError
 from gateway.mount import MountStatus, MountTable
@@ -9,6 +9,27 @@ from gateway.profile import ProfileConfig
 from mesh.core.errors import Malformed, MeshError, Refused
 from mesh.service.lending import digest
 from mesh.service.open_rooms import OpenRooms
+
+_FIRST: Final = (
+    ("scribe", "Scribe", "Summaries, minutes, who is here, search."),
+    ("guide", "Guide", "A short tour of the room."),
+    ("echo", "Echo", "Answers with your own words."),
+)
+
+
+async def seed(mounts: MountTable) -> None:
+    """Mount the built-in agents, so that a fresh install does something useful."""
+    present = {status.name for status in mounts.list()}
+    for name, shown, description in _FIRST:
+        if name not in present:
+            config = {
+                "name": name,
+                "backend": "builtin",
+                "display_name": shown,
+                "description": description,
+                "options": {"agent": name},
+            }
+            await mounts.add(ProfileConfig.parse(config))
 
 
 class Profiles:

@@ -43,14 +43,15 @@ MAY_IMPORT: Final[dict[str, frozenset[str]]] = {
     "config": frozenset({"core", "ports"}),
     "telemetry": frozenset({"core", "config", "ports"}),
     "system": frozenset({"core", "ports"}),
+    "ready": frozenset(),
     "storage": OPEN,
     "transport": OPEN,
     "service": OPEN | GATEWAYS,
     "rpc": OPEN | GATEWAYS | {"service"},
     "http": OPEN | {"service", "rpc"},
     "client": frozenset({"core", "config"}),
-    "node": OPEN | GATEWAYS | {"system", "storage", "transport", "service", "rpc", "http"},
-    "cli": OPEN | {"client", "node"},
+    "node": OPEN | GATEWAYS | {"system", "ready", "storage", "transport", "service", "rpc", "http"},
+    "cli": OPEN | {"client", "node", "ready"},
     "web": frozenset(),
 }
 
