@@ -85,7 +85,7 @@ class Acceptor:
             protocols=(SUBPROTOCOL,),
             autoping=False,
             compress=False,
-            max_msg_size=LINK_CHUNK_BYTES_MAX,
+            max_msg_size=LINK_CHUNK_BYTES_MAX + 1,  # refused from this size on
             timeout=LINK_CLOSE_S,
         )
         ready = socket.can_prepare(request)

@@ -19,6 +19,7 @@ from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp import web
+from aiohttp.client_middlewares import ClientHandlerType
 
 from mesh.core.errors import MeshError, PeerFault
 from mesh.core.limits import (
@@ -83,6 +84,7 @@ class Dialer:
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "roommesh"},
+            middlewares=(_upgrade_or_nothing,),
             trust_env=False,
         )
         return self
@@ -138,7 +140,7 @@ class Dialer:
                 ssl=tls if tls is not None else False,
                 autoping=False,
                 compress=0,
-                max_msg_size=LINK_CHUNK_BYTES_MAX,
+                max_msg_size=LINK_CHUNK_BYTES_MAX + 1,  # refused from this size on
                 timeout=aiohttp.ClientWSTimeout(ws_close=LINK_CLOSE_S),
             )
         except aiohttp.ClientConnectorCertificateError:
@@ -160,6 +162,17 @@ class Dialer:
             await socket.close()
             raise _not_a_node(address)
         return socket
+
+
+async def _upgrade_or_nothing(
+    request: aiohttp.ClientRequest, send: ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Take no answer but 101: aiohttp would follow a redirect to wherever a stranger points."""
+    answer = await send(request)
+    if answer.status != 101:
+        answer.close()
+        raise aiohttp.ClientError("not an upgrade")
+    return answer
 
 
 def _not_a_node(address: Address) -> PeerFault:

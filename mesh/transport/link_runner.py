@@ -14,7 +14,7 @@ import socket as sockets
 from collections.abc import Callable
 from typing import Final
 
-from aiohttp import WSMsgType
+from aiohttp import WebSocketError, WSMsgType
 
 from mesh.core.errors import Malformed, MeshError
 from mesh.core.limits import HANDSHAKE_S, LINK_CLOSE_S
@@ -77,17 +77,16 @@ _TOLD: Final = frozenset(
 )
 
 
-async def say_goodbye(socket: Socket, code: int) -> None:
+async def say_goodbye(socket: Socket, under: sockets.socket | None, code: int) -> None:
     """Close a socket with a code; whatever the other side does, it is over in LINK_CLOSE_S."""
-    torn = socket_of(socket)
     with contextlib.suppress(TimeoutError, ConnectionError):
         async with asyncio.timeout(LINK_CLOSE_S):
             await socket.close(code=code if code in _SENDABLE else 1001)
-    tear(torn)
+    tear(under)
 
 
-def socket_of(socket: Socket) -> sockets.socket | None:
-    """The operating system's socket under a WebSocket, while it is open."""
+def socket_under(socket: Socket) -> sockets.socket | None:
+    """The operating system's socket under a WebSocket. Ask while it is open, and keep it."""
     found: sockets.socket | None = socket.get_extra_info("socket")
     return found
 
@@ -110,6 +109,7 @@ class LinkRunner:
         self,
         *,
         socket: Socket,
+        under: sockets.socket | None,
         peer: PeerHello,
         is_dialed: bool,
         address: str,
@@ -123,7 +123,7 @@ class LinkRunner:
         self.address = address
         self.closed = asyncio.Event()
         self._socket = socket
-        self._torn = socket_of(socket)
+        self._under = under
         self._clock = clock
         self._log = log
         self._metrics = metrics
@@ -215,7 +215,7 @@ class LinkRunner:
         finally:
             self.mute()
             self._link.close(link.DRAIN)
-            tear(self._torn)
+            tear(self._under)
             self.closed.set()
             self._answered.set()
         return self._link.code or link.LOST
@@ -242,8 +242,9 @@ class LinkRunner:
                     self._answered.set()
             elif message.type in (WSMsgType.CLOSE, WSMsgType.CLOSED, WSMsgType.CLOSING):
                 return self._socket.close_code or link.LOST
-            elif message.type is WSMsgType.ERROR and self._socket.close_code is not None:
-                return self._socket.close_code
+            elif message.type is WSMsgType.ERROR:
+                error = message.data
+                return int(error.code) if isinstance(error, WebSocketError) else link.LOST
             else:
                 return link.PROTOCOL
 
@@ -300,5 +301,4 @@ class LinkRunner:
         """Wait for the cut, say goodbye, tear the connection."""
         await self._cut.wait()
         assert self._link.code is not None
-        await say_goodbye(self._socket, self._link.code)
-        tear(self._torn)
+        await say_goodbye(self._socket, self._under, self._link.code)

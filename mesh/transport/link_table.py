@@ -19,6 +19,7 @@ import contextlib
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -35,7 +36,7 @@ from mesh.ports import Clock, Entropy
 from mesh.telemetry import Log, Metrics
 from mesh.transport.addresses import Address, vet_url, vetted
 from mesh.transport.dialer import Dialer, Socket
-from mesh.transport.link_runner import LinkRunner, say_goodbye, shake_hands
+from mesh.transport.link_runner import LinkRunner, say_goodbye, shake_hands, socket_under
 from mesh.transport.peer_links import LinkState, OnDown, OnUp, PeerLink, PeerLinks
 from mesh.wire import link
 from mesh.wire.handshake import (
@@ -259,6 +260,7 @@ class LinkTable:
     ) -> LinkRunner:
         """Shake hands and seat the link. On any failure the socket is closed, with a code."""
         code = link.LOST
+        under = socket_under(socket)
         is_seated = False
         try:
             peer = await shake_hands(socket, handshake, self._clock)
@@ -266,7 +268,17 @@ class LinkTable:
             # rests on where a connection comes from: a proxy is loopback too.
             hints = vetted(peer.addresses, allow_loopback=is_local)
             peer = dataclasses.replace(peer, addresses=hints)
-            runner = self._runner(socket, peer, is_dialed=is_dialed, address=address)
+            runner = LinkRunner(
+                socket=socket,
+                under=under,
+                peer=peer,
+                is_dialed=is_dialed,
+                address=address,
+                clock=self._clock,
+                log=self._log,
+                metrics=self._metrics,
+                deliver=partial(self._on_message, peer.install_id),
+            )
             await self._peers.seat(runner)
             is_seated = True
         except MeshError as error:
@@ -274,23 +286,8 @@ class LinkTable:
             raise
         finally:
             if not is_seated:
-                await say_goodbye(socket, code)
+                await say_goodbye(socket, under, code)
         return runner
-
-    def _runner(
-        self, socket: Socket, peer: PeerHello, *, is_dialed: bool, address: str
-    ) -> LinkRunner:
-        install_id = peer.install_id
-        return LinkRunner(
-            socket=socket,
-            peer=peer,
-            is_dialed=is_dialed,
-            address=address,
-            clock=self._clock,
-            log=self._log,
-            metrics=self._metrics,
-            deliver=lambda message: self._on_message(install_id, message),
-        )
 
     # ------------------------------------------------------------------ standing tasks
 

@@ -24,6 +24,7 @@ import ssl
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -72,7 +73,8 @@ class Listener:
         self._lan_hosts = tuple(lan_hosts)
         self._tasks = asyncio.TaskGroup()
         self._open: dict[str, sockets.socket] = {}
-        self._admissions: set[asyncio.Task[None]] = set()
+        self._admissions: set[asyncio.Task[str]] = set()
+        self._waiting: set[sockets.socket] = set()
         self._pending: Counter[str] = Counter()
         self._foreign: weakref.WeakSet[asyncio.Transport] = weakref.WeakSet()
 
@@ -211,24 +213,27 @@ class Listener:
             return
         accepted.setblocking(False)
         self._pending[origin] += 1
-        task = self._tasks.create_task(self._counted(accepted, origin))
+        self._waiting.add(accepted)
+        task = self._tasks.create_task(self._admit(accepted))
         self._admissions.add(task)
-        task.add_done_callback(self._admissions.discard)
+        task.add_done_callback(partial(self._ended, accepted, origin))
 
-    async def _counted(self, accepted: sockets.socket, origin: str) -> None:
-        outcome = "lost"
-        try:
-            outcome = await self._admit(accepted)
-        finally:
-            self._pending[origin] -= 1
-            if not self._pending[origin]:
-                del self._pending[origin]
-            self._metrics.sockets.labels(outcome).inc()
+    def _ended(self, accepted: sockets.socket, origin: str, task: asyncio.Task[str]) -> None:
+        self._admissions.discard(task)
+        self._pending[origin] -= 1
+        if not self._pending[origin]:
+            del self._pending[origin]
+        if accepted in self._waiting:  # cancelled before its first step: nobody else closes it
+            self._waiting.discard(accepted)
+            accepted.close()
+        if not task.cancelled() and task.exception() is None:
+            self._metrics.sockets.labels(task.result()).inc()
 
     # ------------------------------------------------------------------ one connection
 
     async def _admit(self, accepted: sockets.socket) -> str:
         """Bring one connection to its first request; return the outcome in a word."""
+        self._waiting.discard(accepted)
         ours = str(accepted.getsockname()[0]).partition("%")[0]
         is_local = ipaddress.ip_address(ours).is_loopback
         try:
@@ -257,6 +262,9 @@ class Listener:
             return "no_tls"
         assert isinstance(transport, asyncio.Transport)
         if not is_local:
+            if not self.is_lan:  # closed for other machines while it was greeting
+                transport.abort()
+                return "lost"
             self._foreign.add(transport)
         is_abroad = not (is_tls or is_local)
         return await self._first_request(transport, gate, is_plain_abroad=is_abroad)
