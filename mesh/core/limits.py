@@ -63,6 +63,7 @@ QUEUED_TEXT_MS: Final = 7 * 24 * 3_600_000  # queued text is given up after 7 da
 
 # --- storage
 GROUP_COMMIT_MAX: Final = 256
+GATHER_S: Final = 0.001  # how long a round waits for those who were answered together
 STORAGE_QUEUE_MAX: Final = 8_192  # refuse: busy
 STORAGE_READS_MAX: Final = 4_096  # refuse: busy
 STORAGE_READERS: Final = 2

@@ -30,6 +30,7 @@ from mesh.core.inputs import Input, LinkUp, Now, RoundEnded, Submitted
 from mesh.core.limits import (
     BATCH_BYTES_MAX,
     BATCH_EVENTS_MAX,
+    GATHER_S,
     GROUP_COMMIT_MAX,
     REPLICA_WINDOW_EVENTS,
     ROOM_INPUTS_MAX,
@@ -120,6 +121,8 @@ class RoomRunner:
         self._log = log
         self._inbox: deque[Input] = deque()
         self._news = asyncio.Event()
+        self._full = asyncio.Event()
+        self._together = 0
         self._tickets: dict[int, Submission] = {}
         self._next_ticket = 1
         self._next_row = 1
@@ -151,6 +154,8 @@ class RoomRunner:
             raise Refused("busy", "The room has too much to do at the moment.")
         self._inbox.append(happened)
         self._news.set()
+        if len(self._inbox) >= self._together:
+            self._full.set()
 
     def submit(self, proposal: Proposal) -> Submission:
         """Give the room a proposal of a member homed here. Raises Refused like `put`."""
@@ -198,6 +203,7 @@ class RoomRunner:
         )
         while True:
             await self._wait()
+            await self._gather()
             now = self._clock.now()
             done = self._step_all(now)
             try:
@@ -213,6 +219,21 @@ class RoomRunner:
         try:
             async with asyncio.timeout(timeout_s):
                 await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def _gather(self) -> None:
+        """Wait a moment for those who were answered together, so that they share a commit again.
+
+        Callers that keep several requests in flight come back in a burst. Who is alone never
+        waits: the round before answered one, and one is here.
+        """
+        if not 0 < len(self._inbox) < self._together:
+            return
+        self._full.clear()
+        try:
+            async with asyncio.timeout(GATHER_S):
+                await self._full.wait()
         except TimeoutError:
             return
 
@@ -284,6 +305,7 @@ class RoomRunner:
             submission = self._tickets.get(ticket)
             if submission is not None and not submission.kept.done():
                 submission.kept.set_result(None)
+        self._together = len(done.answers)
         for answer in done.answers:
             self._answer(answer)
         for predicate, wait in self._waits:
