@@ -13,7 +13,6 @@ import json
 import logging
 import os
 import re
-import stat
 import traceback
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -129,26 +128,28 @@ class LogFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._open()
+        self._fd = self._opened()
+        self._size = os.fstat(self._fd).st_size
 
-    def _open(self) -> None:
+    def _opened(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._fd = os.open(self._path, flags, 0o600)
-        found = os.fstat(self._fd)
-        assert stat.S_ISREG(found.st_mode), "the log is not a regular file"
-        self._size = found.st_size
+        return os.open(self._path, flags, 0o600)
 
     def write(self, line: str) -> None:
         """Append one line. A full disk loses the line, never the node."""
         data = line.encode("ascii") + b"\n"
-        if self._size + len(data) > LOG_FILE_BYTES_MAX:
-            os.close(self._fd)
-            os.replace(self._path, self._path.with_name(self._path.name + ".1"))
-            self._open()
         try:
+            if self._size + len(data) > LOG_FILE_BYTES_MAX:
+                self._turn_over()
             self._size += os.write(self._fd, data)
         except OSError:
             return
+
+    def _turn_over(self) -> None:
+        self._size = 0  # also when it fails: the next try is a whole file later
+        os.replace(self._path, self._path.with_name(self._path.name + ".1"))
+        full, self._fd = self._fd, self._opened()
+        os.close(full)
 
     def close(self) -> None:
         """Give the file back."""
@@ -190,9 +191,7 @@ class _Sink:
     debug = info = warning = error = msg
 
 
-def make_log(
-    write: Callable[[str], None], redaction: Redaction, wall_ms: Callable[[], int]
-) -> Log:
+def make_log(write: Callable[[str], None], redaction: Redaction, wall_ms: Callable[[], int]) -> Log:
     """A log that gives finished lines to `write`, stamped with `wall_ms()`."""
 
     def _with_time(

@@ -19,6 +19,7 @@ from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp import web
+from aiohttp.abc import AbstractResolver
 from aiohttp.client_middlewares import ClientHandlerType
 
 from mesh.core.errors import MeshError, PeerFault
@@ -70,17 +71,27 @@ class Backoff:
 
 
 class Dialer:
-    """Opens connections. `async with` it; all share one client session without state."""
+    """Opens connections. `async with` it; all share one client session without state.
 
-    def __init__(self) -> None:
+    `resolver` looks names up (each answer is vetted) and `trust` vouches for names; both are the
+    operating system's unless given.
+    """
+
+    def __init__(
+        self, resolver: AbstractResolver | None = None, trust: ssl.SSLContext | None = None
+    ) -> None:
         self._session: aiohttp.ClientSession | None = None
+        self._resolver = resolver
         self._unverified = _tls(verify=False)
-        self._verified = _tls(verify=True)
+        self._verified = trust or _tls(verify=True)
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                resolver=VettedResolver(), use_dns_cache=False, force_close=True, limit=0
+                resolver=VettedResolver(self._resolver),
+                use_dns_cache=False,
+                force_close=True,
+                limit=0,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "roommesh"},

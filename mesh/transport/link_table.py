@@ -27,6 +27,7 @@ from mesh.core.errors import Malformed, MeshError, PeerFault, Refused
 from mesh.core.limits import (
     DIAL_BACKOFF_MAX_S,
     DRAIN_S,
+    LINK_PROBE_S,
     LOCAL_QUEUE_MAX,
     SWEEP_S,
     UNWANTED_IDLE_S,
@@ -140,7 +141,7 @@ class LinkTable:
             return
         peer = self._peers.make(install_id)
         hints = vetted(tuple(addresses), allow_loopback=True)
-        if hints != peer.addresses:
+        if set(hints) != set(peer.addresses):
             # What worked last stays first, if it is still a hint.
             first = peer.addresses[:1]
             peer.addresses = hints
@@ -167,6 +168,28 @@ class LinkTable:
         peer = self._peers.get(install_id)
         if peer is not None and peer.runner is not None:
             peer.runner.cut(code)
+
+    async def ping(self, install_id: str) -> int:
+        """Ask that install for a sign of life; the round trip in microseconds.
+
+        Raises:
+            Refused: reason `peer_offline`, no link or no answer within LINK_PROBE_S.
+        """
+        peer = self._peers.get(install_id)
+        runner = peer.runner if peer is not None else None
+        if runner is None or not await runner.answers(LINK_PROBE_S) or runner.rtt_us is None:
+            raise Refused("peer_offline", "That install does not answer.")
+        return runner.rtt_us
+
+    def hello_of(self, install_id: str) -> PeerHello | None:
+        """What the install at the other end of an open link proved and said of itself."""
+        peer = self._peers.get(install_id)
+        return peer.runner.peer if peer is not None and peer.runner is not None else None
+
+    @property
+    def is_copied(self) -> bool:
+        """True once another node was met that runs with our own key (attack 22)."""
+        return self._peers.is_copied
 
     def state(self) -> tuple[LinkState, ...]:
         """Every install that is wanted or linked."""

@@ -42,7 +42,10 @@ _UNWELCOME: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkState:
-    """What people see of one peer. `state` is up or down; `since_ms` is wall time."""
+    """What people see of one peer. `state` is up or down; `since_ms` is wall time.
+
+    A link that is up has a reason only when something is wrong: `duplicate_instance`.
+    """
 
     install_id: str
     name: str
@@ -102,17 +105,16 @@ class PeerLink:
         """For people and programs."""
         runner = self.runner
         if runner is not None:
-            kind, address, reason = "up", runner.address, ""
+            kind, address = "up", runner.address
         else:
-            kind, reason = "down", self.reason
-            address = self.addresses[0] if self.addresses else ""
+            kind, address = "down", self.addresses[0] if self.addresses else ""
         return LinkState(
             install_id=self.install_id,
             name=self.name,
             state=kind,
             address=address,
             since_ms=self.since_ms,
-            reason=reason,
+            reason=self.reason,
             rtt_us=runner.rtt_us if runner is not None else None,
         )
 
@@ -144,6 +146,7 @@ class PeerLinks:
         on_down: OnDown,
     ) -> None:
         self.is_closing = False
+        self.is_copied = False
         self._install_id = install_id
         self._clock = clock
         self._entropy = entropy
@@ -189,6 +192,7 @@ class PeerLinks:
         install_id = runner.peer.install_id
         if install_id == self._install_id:
             # Proved with our own key, and not this boot: our home was copied (attack 22).
+            self.is_copied = True
             self._log.warning("another node runs with this install's key", address=runner.address)
             raise PeerFault("duplicate_instance", "Another node runs with this install's key.")
         self._check_room(install_id)
@@ -219,6 +223,7 @@ class PeerLinks:
                 "A link to that install is open already.",
                 install_id=new.peer.install_id,
             )
+        self.make(new.peer.install_id).reason = "duplicate_instance"
         self._log.warning(
             "two nodes run with one key",
             install_id=new.peer.install_id,

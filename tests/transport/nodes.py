@@ -6,7 +6,10 @@
 
 import asyncio
 import contextlib
+import datetime
 import random
+import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -15,6 +18,11 @@ from typing import Any, Self
 
 import aiohttp
 from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from mesh.core.identity import KeyChain, SigningKey
 from mesh.core.inputs import Now
@@ -280,3 +288,53 @@ async def passing(condition: Callable[[], bool]) -> None:
 def certificate_in(folder: Path) -> Certificate:
     """A certificate of its own for a test's nodes."""
     return open_certificate(folder, "laptop", time.time_ns() // 1_000_000)
+
+
+class FixedResolver(AbstractResolver):
+    """A resolver that answers what it was given."""
+
+    def __init__(self, *hosts: str) -> None:
+        self._hosts = hosts
+
+    async def resolve(
+        self, host: str, port: int = 0, family: Any = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host, host=ip, port=port, family=socket.AF_INET, proto=0, flags=0
+            )
+            for ip in self._hosts
+        ]
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def a_certificate_for(name: str, folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Contexts of a server with a certificate for `name`, and of a client that trusts it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = datetime.datetime.now(datetime.UTC)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    text = made.public_bytes(serialization.Encoding.PEM)
+    (folder / "both.pem").write_bytes(
+        text
+        + key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(folder / "both.pem")
+    return server, ssl.create_default_context(cadata=text.decode())

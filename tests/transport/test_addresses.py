@@ -1,17 +1,15 @@
 """Every address that somebody else named is vetted before it is dialed."""
 
 import ipaddress
-import socket
-from typing import Any
 
 import pytest
-from aiohttp.abc import AbstractResolver, ResolveResult
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.core.errors import Malformed, MeshError, Refused
 from mesh.core.limits import ADDRESSES_PER_PEER_MAX
 from mesh.transport.addresses import VettedResolver, own_ips, vet_ip, vet_url, vetted
+from tests.transport.nodes import FixedResolver
 
 
 @pytest.mark.parametrize(
@@ -148,26 +146,6 @@ def test_any_text_is_an_address_or_refused(text: str) -> None:
 def test_our_own_addresses_can_be_dialed_by_others() -> None:
     for ip in own_ips():
         vet_ip(ip, allow_loopback=False)
-
-
-class FixedResolver(AbstractResolver):
-    """Answers what it was given."""
-
-    def __init__(self, *hosts: str) -> None:
-        self._hosts = hosts
-
-    async def resolve(
-        self, host: str, port: int = 0, family: Any = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        return [
-            ResolveResult(
-                hostname=host, host=ip, port=port, family=socket.AF_INET, proto=0, flags=0
-            )
-            for ip in self._hosts
-        ]
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
 
 async def test_a_name_leads_only_where_an_address_may() -> None:

@@ -6,6 +6,7 @@ import hashlib
 import random
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -14,10 +15,17 @@ from mesh.core.errors import MeshError, PeerFault
 from mesh.core.limits import DIAL_BACKOFF_FIRST_S, DIAL_BACKOFF_MAX_S
 from mesh.storage.certificate import Certificate
 from mesh.transport import dialer
-from mesh.transport.addresses import vet_url
+from mesh.transport.addresses import own_ips, vet_url
 from mesh.transport.dialer import SUBPROTOCOL, Backoff, Dialer
 from mesh.wire.handshake import PLAIN_LOOPBACK, AcceptorHandshake
-from tests.transport.nodes import Node, SeededEntropy, a_signal, an_end
+from tests.transport.nodes import (
+    FixedResolver,
+    Node,
+    SeededEntropy,
+    a_certificate_for,
+    a_signal,
+    an_end,
+)
 
 CANARY = "canary-secret-in-a-page"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -180,6 +188,46 @@ async def test_the_certificate_that_was_seen_is_what_is_bound(certificate: Certi
         plain = await made.open(vet_url(node.plain_url))
         assert plain.bindings == ("plain:loopback",)
         await plain.socket.close()
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+async def test_a_name_is_offered_only_where_the_system_vouches_for_it(
+    certificate: Certificate, is_trusted: bool, tmp_path: Path
+) -> None:
+    abroad = [str(ip) for ip in own_ips() if ip.version == 4]
+    if not abroad:
+        pytest.skip("this machine has no address but loopback")
+    named, trust = a_certificate_for("node.example", tmp_path)
+
+    async def join(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse(protocols=(SUBPROTOCOL,))
+        await socket.prepare(request)
+        await socket.receive()
+        return socket
+
+    app = web.Application()
+    app.router.add_get("/link", join)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, abroad[0], 0, ssl_context=named).start()
+    url = f"https://node.example:{runner.addresses[0][1]}"
+    try:
+        async with Dialer(FixedResolver(abroad[0]), trust if is_trusted else None) as made:
+            dialed = await made.open(vet_url(url))
+            assert [binding.split(":")[0] for binding in dialed.bindings] == (
+                ["cert", "host"] if is_trusted else ["cert"]
+            )
+            assert dialed.bindings[1:] == (("host:node.example",) if is_trusted else ())
+            await dialed.socket.close()
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_name_that_leads_home_is_not_dialed() -> None:
+    async with Dialer(FixedResolver("127.0.0.1")) as made:
+        with pytest.raises(MeshError) as caught:
+            await made.open(vet_url("https://node.example:7420"))
+    assert caught.value.reason == "peer_offline"
 
 
 async def test_somebody_between_with_their_own_certificate_gains_nothing(

@@ -11,6 +11,12 @@ from mesh.wire import codec, link
 from tests.transport.nodes import Node, a_raw_peer, a_signal, an_end, number_of
 
 
+@pytest.fixture(autouse=True)
+def short_goodbyes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These peers do not answer a goodbye."""
+    monkeypatch.setattr(link_runner, "LINK_CLOSE_S", 0.05)
+
+
 @pytest.mark.parametrize(
     ("data", "word"),
     [
@@ -104,10 +110,7 @@ async def test_the_peers_reason_is_reported(certificate: Certificate) -> None:
                 await node.until_down(word)
 
 
-async def test_a_peer_that_ignores_the_goodbye_is_torn_off(
-    certificate: Certificate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(link_runner, "LINK_CLOSE_S", 0.05)
+async def test_a_peer_that_ignores_the_goodbye_is_torn_off(certificate: Certificate) -> None:
     async with (
         Node(us=an_end(1), certificate=certificate) as node,
         a_raw_peer(an_end(2), node.url) as peer,

@@ -9,7 +9,7 @@ import pytest
 from mesh.core.errors import MeshError, PeerFault, Refused
 from mesh.core.link_messages import LinkMessage
 from mesh.storage.certificate import Certificate
-from mesh.transport import peer_links
+from mesh.transport import link_table, peer_links
 from mesh.wire import link
 from tests.transport.nodes import (
     Node,
@@ -158,6 +158,7 @@ async def test_a_copied_home_is_noticed_by_both(certificate: Certificate) -> Non
         assert sentence in one.log.events("warning")
         assert sentence in copy.log.events("warning")
         assert one.heard == copy.heard == []
+        assert one.table.is_copied and copy.table.is_copied
 
 
 async def test_a_second_instance_is_refused_while_the_first_answers(node: MakeNode) -> None:
@@ -168,6 +169,8 @@ async def test_a_second_instance_is_refused_while_the_first_answers(node: MakeNo
             async with a_raw_peer(an_end(2, boot=99), one.url) as second:
                 assert await second.close_code() == link.DUPLICATE
             assert "two nodes run with one key" in one.log.events("warning")
+            state = one.state_of(first.us.chain.install_id)
+            assert (state.state, state.reason) == ("up", "duplicate_instance")
             await first.send(a_signal(1))
             await one.until_messages(1)
             assert len(one.peers) == 1
@@ -295,9 +298,24 @@ async def test_a_silent_peer_is_cut_by_the_clock_that_counts_sleep(node: MakeNod
 async def test_the_round_trip_is_measured(node: MakeNode) -> None:
     async with node(1) as one, node(2) as two:
         await one.table.dial_once(two.url, two.install_id)
-        one.table.sweep()
-        await passing(lambda: one.state_of(two.install_id).rtt_us is not None)
-        assert 0 <= (one.state_of(two.install_id).rtt_us or 0) < 5_000_000
+        assert 0 <= await one.table.ping(two.install_id) < 2_000_000
+        assert one.state_of(two.install_id).rtt_us is not None
+        hello = one.table.hello_of(two.install_id)
+        assert hello is not None
+        assert hello.chain == two.us.chain
+        assert one.table.hello_of(an_end(3).chain.install_id) is None
+        with pytest.raises(Refused, match="peer_offline"):
+            await one.table.ping(an_end(3).chain.install_id)
+
+
+async def test_a_ping_that_nobody_answers_says_so(
+    node: MakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_table, "LINK_PROBE_S", 0.05)
+    async with node(1) as one, a_raw_peer(an_end(2), one.url) as silent:
+        await one.until_up(silent)
+        with pytest.raises(Refused, match="peer_offline"):
+            await one.table.ping(silent.us.chain.install_id)
 
 
 async def test_what_waits_is_sent_before_the_end(node: MakeNode) -> None:

@@ -261,6 +261,30 @@ async def test_half_open_connections_are_bounded_and_give_their_place_back(
                     status = (await get(f"http://127.0.0.1:{made.port}/"))[0]
 
 
+async def test_half_open_hundreds_do_not_slow_down_an_honest_peer(
+    certificate: Certificate,
+) -> None:
+    """Attack 49; Linux lets the honest one come from another loopback address."""
+    async with a_listener(certificate) as made, contextlib.AsyncExitStack() as stack:
+        for _ in range(500):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", made.port)))
+            half.send(b"\x16\x03")
+            await asyncio.sleep(0)
+        loop = asyncio.get_running_loop()
+        slowest_s = 0.0
+        for _ in range(20):
+            began_s = loop.time()
+            async with asyncio.timeout(WAIT_S):
+                reader, writer = await asyncio.open_connection(
+                    "127.0.0.1", made.port, local_addr=("127.0.0.2", 0)
+                )
+                writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                assert b"hello" in await reader.read()
+                writer.close()
+            slowest_s = max(slowest_s, loop.time() - began_s)
+        assert slowest_s < 0.2
+
+
 async def test_an_end_with_connections_half_open_is_quick(certificate: Certificate) -> None:
     async with asyncio.timeout(WAIT_S / 4), a_listener(certificate) as made:
         readers = []
