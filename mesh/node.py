@@ -11,7 +11,7 @@ import asyncio
 import os
 import secrets
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -148,8 +148,16 @@ class Node:
             install_id=self._identity.chain.install_id,
             token=self._token,
             login_link=self.sessions.login_link,
+            make_owner_key=self._make_owner_key,
             stop=self.stop,
         )
+
+    async def _make_owner_key(self, show: Callable[[str], None]) -> bool:
+        if keystore.owner_public(self._settings.home) is not None:
+            return False
+        entropy = self._entropy.bytes(keystore.OWNER_ENTROPY_BYTES)
+        await asyncio.to_thread(keystore.create_owner_key, self._settings.home, entropy, show)
+        return True
 
     # --- parts, in the order in which they start ---------------------------------------------
 
@@ -266,10 +274,11 @@ class Node:
             url=lambda: self._settings.public_url or self.port.loopback(),
         )
         await self.sessions.load()
+        public_host = urlsplit(self._settings.public_url).hostname
         acceptor = Acceptor(
             self.links,
             certificate_sha256=lambda: self._certificate.sha256,
-            public_hosts=self._public_hosts,
+            public_hosts=lambda: (public_host,) if public_host else (),
             log=self._log,
         )
         app = make_app(
@@ -347,21 +356,13 @@ class Node:
             addresses=self.reach.addresses(),
         )
 
-    def _public_hosts(self) -> tuple[str, ...]:
-        name = urlsplit(self._settings.public_url).hostname
-        return (name,) if name else ()
-
     def _problems(self) -> list[str]:
         failure = self._database.failure
         return [f"{failure.reason}: {failure.message}"] if failure else []
 
     def _storage_facts(self) -> dict[str, int]:
-        writer = self._database.statistics().writer
-        return {
-            "events": writer.events,
-            "commits": writer.commits,
-            "queue": writer.queue_length,
-        }
+        done = self._database.statistics().writer
+        return {"events": done.events, "commits": done.commits, "queue": done.queue_length}
 
     # --- jobs ------------------------------------------------------------------------------
 

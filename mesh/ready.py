@@ -7,7 +7,11 @@ from importlib import metadata
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """What is known once the node answers. `token` is control.json's; never print it."""
+    """What is known once the node answers. `token` is control.json's; never print it.
+
+    `make_owner_key` makes the owner's key where there is none and gives its recovery phrase to
+    the function it is called with, before the key is stored; it tells whether it made one.
+    """
 
     url: str
     lan_urls: tuple[str, ...]
@@ -15,6 +19,7 @@ class Ready:
     install_id: str
     token: str
     login_link: Callable[[], Awaitable[tuple[str, int]]]
+    make_owner_key: Callable[[Callable[[str], None]], Awaitable[bool]]
     stop: Callable[[], None]
 
 
