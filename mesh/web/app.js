@@ -6,6 +6,7 @@
  */
 
 import { render } from "./vendor/lit-html/lit-html.js";
+import { Clipboard } from "./clipboard.js";
 import { GuestInvitation } from "./invitation.js";
 import { invitePage } from "./invite_page.js";
 import { listenToKeys } from "./keyboard.js";
@@ -17,50 +18,33 @@ import { titleOf } from "./room_view.js";
 import { shellView } from "./shell_view.js";
 import { followViewport } from "./viewport.js";
 
-const COPIED_MS = 1_800;
 const root = /** @type {HTMLElement} */ (document.getElementById("page"));
-
-/** One element can be copied on the pages that stand alone. */
-let isCopied = false;
-
-/**
- * @param {string} text
- * @param {() => void} redraw
- */
-async function copy(text, redraw) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    return; // The browser forbids it: the text is there to be selected.
-  }
-  isCopied = true;
-  redraw();
-  setTimeout(() => {
-    isCopied = false;
-    redraw();
-  }, COPIED_MS);
-}
 
 /** @param {Problem} problem */
 function showLogin(problem) {
   document.title = "Sign in · roommesh";
   const draw = () => render(
     loginView(problem, {
-      isCopied,
-      copy: (text) => void copy(text, draw),
+      isCopied: clipboard.copied !== "",
+      copy: (text) => void clipboard.copy(text, "command"),
       retry: () => location.reload(),
     }),
     root,
   );
+  const clipboard = new Clipboard(draw);
   draw();
 }
 
 function showInvitation() {
   document.title = "Invitation · roommesh";
   const draw = () => render(
-    invitePage(invitation, { isCopied, copy: (text) => void copy(text, draw) }),
+    invitePage(invitation, {
+      isCopied: clipboard.copied !== "",
+      copy: (text) => void clipboard.copy(text, "command"),
+    }),
     root,
   );
+  const clipboard = new Clipboard(draw);
   const invitation = new GuestInvitation(location.href, draw);
   void invitation.read();
 }

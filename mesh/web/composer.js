@@ -61,7 +61,9 @@ export class Composer {
    */
   view(feed) {
     const closed = closedWords(feed);
-    if (closed) return html`<div class="composer closed" data-role="composer-closed">${closed}</div>`;
+    if (closed) {
+      return html`<div class="composer closed" data-role="composer-closed">${closed}</div>`;
+    }
     const text = this.text(feed.room_id);
     const isOpen = this.query !== null && this.found.length > 0;
     return html`<form class="composer" data-role="composer"
@@ -71,8 +73,9 @@ export class Composer {
       <div class="field">
         <textarea data-role="composer-text" rows="1" enterkeyhint="send" autocomplete="off"
           maxlength=${TEXT_LENGTH_MAX} dir="auto" spellcheck="true"
-          placeholder="Message ${shownName(feed.state.room.name, feed.room_id)}"
-          aria-label="Message" role="combobox" aria-autocomplete="list" aria-haspopup="listbox"
+          placeholder="Write a message"
+          aria-label="Message to ${shownName(feed.state.room.name, feed.room_id)}"
+          role="combobox" aria-autocomplete="list" aria-haspopup="listbox"
           aria-expanded=${String(isOpen)} aria-controls="suggestions"
           aria-activedescendant=${isOpen ? `suggestion-${this.at}` : nothing}
           .value=${live(text)}
@@ -221,7 +224,7 @@ export class Composer {
     if (text === "") return;
     this.#keep(feed.room_id, "");
     this.#close();
-    this.page.rooms.send(feed.room_id, text);
+    this.page.rooms.outgoing.send(feed.room_id, text);
     this.page.scroll.toFoot();
   }
 

@@ -86,7 +86,7 @@ function awayView(invitation, actions) {
         ${icon(actions.isCopied ? "check" : "copy")}${actions.isCopied ? "Copied" : "Copy"}</button>
     </div>
     <p class="quiet">It shows you everything first and asks before it joins. It starts a node when
-      none runs. No roommesh yet? <code>pip install roommesh</code></p>
+      none runs.</p>
     ${isOwn ? nothing : html`<p><a class="button" data-role="own-node" rel="noreferrer"
       href="${OWN_NODE}/i${fragment}">${icon("laptop")}Open it in my own node</a></p>`}
     <p class="quiet">Is this your own node? Sign this browser in with

@@ -18,15 +18,18 @@ export function loginView(problem, actions) {
       <h1>${isGone ? "Your node does not answer" : isSpent ? "This link was used already"
         : "Sign in to this node"}</h1>
       <p>${isGone ? `${problem.message} ${problem.next}`
-        : isSpent ? "A sign-in link works once and for ten minutes. Ask your node for a new one: run this in a terminal on the machine where it runs."
-        : "There is no password. Run this in a terminal on the machine where the node runs; it opens a link that signs this browser in."}</p>
+        : isSpent ? "A sign-in link works once and for ten minutes. For a new one, run this in a "
+          + "terminal on the machine where the node runs:"
+        : "There is no password. Run this in a terminal on the machine where the node runs; it "
+          + "opens a link that signs this browser in:"}</p>
       <div class="command"><code>${isGone ? "roommesh up" : "roommesh open"}</code>
         <button type="button" class="button small" data-role="copy"
           @click=${() => actions.copy(isGone ? "roommesh up" : "roommesh open")}>
           ${icon(actions.isCopied ? "check" : "copy")}${actions.isCopied ? "Copied" : "Copy"}
         </button></div>
-      <p class="quiet">${isGone ? nothing : html`For another device: <code>roommesh open --print</code>
-        prints the link, <code>--qr</code> shows it as a code.`}</p>
+      <p class="quiet">${isGone ? nothing : html`For another device:
+        <code>roommesh open --print</code> prints the link, <code>--qr</code> shows it as a
+        code.`}</p>
       <button type="button" class="button" data-role="retry" @click=${actions.retry}>
         ${icon("reload")}Try again</button>
     </div>

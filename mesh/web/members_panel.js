@@ -15,7 +15,7 @@ import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { icon } from "./icon.js";
 import { nameOf, picture, presenceWords, reasonWords, twoStepButton } from "./marks.js";
 import { present } from "./member.js";
-import { stopTurn } from "./message_view.js";
+import { stopTurn } from "./message_foot.js";
 import { cleanName, lookalikes, shortId, shownName } from "./names.js";
 import { allowed } from "./system_lines.js";
 import { moment } from "./times.js";
@@ -82,9 +82,10 @@ function memberView(page, feed, member, resembles) {
       </span>
       ${icon(isExpanded ? "up" : "down")}
     </button>
-    ${resembles ? html`<p class="alike">${icon("warn")}Looks like
+    ${resembles ? html`<p class="alike">${icon("warn")}<span>Looks like
       ${nameOf(feed.state.members.get(resembles)?.display_name, resembles)}
-      (${shortId(resembles)}). This one is ${shortId(id)}.</p>` : nothing}
+      (<code>${shortId(resembles)}</code>). This one is
+      <code>${shortId(id)}</code>.</span></p>` : nothing}
     ${turn ? turnView(page, feed, turn) : nothing}
     ${member.kind === "agent" && member.lent ? lentView(page, member) : nothing}
     ${isExpanded ? details(page, feed, member) : nothing}
@@ -129,18 +130,24 @@ const TURN_WORDS = {
 function turnView(page, feed, turn) {
   const open = isOpen(turn);
   const words = TURN_WORDS[turn.state] ?? turn.state;
-  const why = turn.reason === "budget_spent"
-    ? ": stopped: loop"
-    : turn.reason ? `: ${reasonWords(turn.reason)}` : "";
+  const why = turnReason(turn);
   return html`<p class="turn ${open ? "open" : ""}" data-role="turn-state"
     data-state=${turn.state} data-turn-id=${turn.turn_id}>
     ${icon(open ? "clock" : turn.state === "settled" ? "check" : "pass")}
-    <span>${words}${why}, since ${moment(turn.since, page.now())}</span>
+    <span>${words}${why}, ${open ? "since " : ""}${moment(turn.since, page.now())}</span>
     ${open && turn.state !== "stopping"
       ? html`<button type="button" class="button tiny" data-role="stop"
           @click=${() => stopTurn(page, feed, turn.turn_id)}>${icon("stop")}Stop</button>`
       : nothing}
   </p>`;
+}
+
+/** @param {Turn} turn */
+function turnReason({ state, reason, message }) {
+  // Why it is offline stands right above, with its presence.
+  if (!reason || state === "offline") return "";
+  if (reason === "budget_spent") return ": stopped: loop";
+  return `: ${cleanName(message) || reasonWords(reason)}`;
 }
 
 /**

@@ -116,7 +116,10 @@ export function initials(name) {
  * @param {number} count how many colours there are
  */
 export function hueOf(id, count = 8) {
-  let sum = 0;
-  for (let at = 0; at < id.length; at += 1) sum = (sum * 31 + id.charCodeAt(at)) >>> 0;
-  return sum % count;
+  let sum = 0x811c9dc5;
+  for (let at = 0; at < id.length; at += 1) {
+    sum = Math.imul(sum ^ id.charCodeAt(at), 0x01000193);
+  }
+  // The low bits alone mix badly.
+  return ((sum ^ (sum >>> 15)) >>> 0) % count;
 }

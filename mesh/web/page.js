@@ -6,40 +6,25 @@
  * over the state, at most once a frame. Views hold no state of their own except what a person
  * is typing, which lies in the dialog's own object.
  *
- * @import { NodeFacts as Facts } from "./surface.js"
+ * @import { NodeFacts as Facts, RoomEvent } from "./surface.js"
  * @import { RoomFeed } from "./room_feed.js"
- * @import { RoomEvent } from "./surface.js"
  */
 
+import { Clipboard } from "./clipboard.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { nodeFacts } from "./login.js";
+import { shownName } from "./names.js";
 import { NodeFacts } from "./node_facts.js";
-import { Preferences } from "./preferences.js";
+import { Preferences, storageOf } from "./preferences.js";
 import { asProblem } from "./problem.js";
 import { Rooms } from "./rooms.js";
+import { hashOfRoom, routeOf } from "./route.js";
 import { TimelineScroll } from "./timeline_scroll.js";
 import { isMessage } from "./timeline.js";
-import { shownName } from "./names.js";
+import { Toasts } from "./toasts.js";
 
-const TOAST_MS = 8_000;
-const COPIED_MS = 1_800;
-
-/**
- * @typedef {{name: "rooms"}|{name: "room", room_id: string}|{name: "node"}} Route
- * @typedef {{kind: string, [field: string]: any}} Dialog
- * @typedef {{id: number, text: string, next: string, tone: "bad"|"good"}} Toast
- */
-
-/**
- * @param {string} hash
- * @returns {Route}
- */
-export function routeOf(hash) {
-  const room = /^#\/r\/([^/]+)$/.exec(hash);
-  if (room) return { name: "room", room_id: decodeURIComponent(room[1] ?? "") };
-  return hash === "#/node" ? { name: "node" } : { name: "rooms" };
-}
+/** @typedef {{kind: string, [field: string]: any}} Dialog */
 
 export class Page {
   /**
@@ -67,20 +52,18 @@ export class Page {
     });
     this.composer = new Composer(this);
     this.scroll = new TimelineScroll(this);
-    /** @type {Route} */
+    /** @type {import("./route.js").Route} */
     this.route = routeOf(location.hash);
     /** @type {Dialog|null} */
     this.dialog = null;
-    /** @type {Toast[]} */
-    this.toasts = [];
+    this.toasts = new Toasts(() => this.redraw());
     this.announcement = "";
-    this.copied = "";
+    this.clipboard = new Clipboard(() => this.redraw());
     this.armed = "";
     this.expanded = "";
     this.busy = "";
     this.isWide = matchMedia("(min-width: 1100px)");
     this.isDrawing = false;
-    this.lastToast = 0;
   }
 
   start() {
@@ -92,8 +75,6 @@ export class Page {
     this.connection.start();
     this.redraw();
   }
-
-  // ---- drawing ---------------------------------------------------------------------------
 
   redraw() {
     if (this.isDrawing) return;
@@ -116,8 +97,6 @@ export class Page {
     if (element && !element.open) element.showModal();
   }
 
-  // ---- where we are ----------------------------------------------------------------------
-
   /** @param {string} hash */
   go(hash) {
     if (location.hash === hash) this.#moved();
@@ -126,7 +105,7 @@ export class Page {
 
   /** @param {string} room_id */
   goRoom(room_id) {
-    this.go(`#/r/${encodeURIComponent(room_id)}`);
+    this.go(hashOfRoom(room_id));
   }
 
   #moved() {
@@ -154,7 +133,7 @@ export class Page {
   #enterSomeRoom() {
     const last = this.rooms.feed(this.preferences.lastRoom) ?? this.rooms.sorted[0];
     if (last === undefined) return;
-    history.replaceState(null, "", `#/r/${encodeURIComponent(last.room_id)}`);
+    history.replaceState(null, "", hashOfRoom(last.room_id));
     this.route = { name: "room", room_id: last.room_id };
   }
 
@@ -166,8 +145,6 @@ export class Page {
   get feed() {
     return this.route.name === "room" ? this.rooms.feed(this.route.room_id) : undefined;
   }
-
-  // ---- asking ----------------------------------------------------------------------------
 
   /**
    * One request on behalf of a button: while it runs `busy` is its name, and a refusal becomes
@@ -214,17 +191,7 @@ export class Page {
    * @param {"bad"|"good"} [tone]
    */
   toast(text, next = "", tone = "bad") {
-    this.lastToast += 1;
-    const id = this.lastToast;
-    this.toasts = [...this.toasts.slice(-2), { id, text, next, tone }];
-    setTimeout(() => this.dropToast(id), TOAST_MS);
-    this.redraw();
-  }
-
-  /** @param {number} id */
-  dropToast(id) {
-    this.toasts = this.toasts.filter((toast) => toast.id !== id);
-    this.redraw();
+    this.toasts.add({ text, next, tone });
   }
 
   /** @param {Dialog} dialog */
@@ -253,21 +220,14 @@ export class Page {
    * @param {string} key which button says "Copied"
    */
   async copy(text, key) {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      this.toast("This browser does not let the page copy.", "Select the text and copy it.");
-      return;
-    }
-    this.copied = key;
-    setTimeout(() => {
-      if (this.copied === key) this.copied = "";
-      this.redraw();
-    }, COPIED_MS);
-    this.redraw();
+    if (await this.clipboard.copy(text, key)) return;
+    this.toast("This browser does not let the page copy.", "Select the text and copy it.");
   }
 
-  // ---- what comes in ---------------------------------------------------------------------
+  /** Which button says "Copied". */
+  get copied() {
+    return this.clipboard.copied;
+  }
 
   /** @param {any} params */
   #take(params) {
@@ -331,17 +291,5 @@ export class Page {
       if (this.feed) this.rooms.lookedAway(this.feed.room_id);
     } else this.connection.retryNow();
     this.redraw();
-  }
-}
-
-/**
- * @param {Window} window
- * @returns {Storage|null} null where the browser forbids it
- */
-function storageOf(window) {
-  try {
-    return window.localStorage;
-  } catch {
-    return null;
   }
 }

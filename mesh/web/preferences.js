@@ -127,3 +127,15 @@ export class Preferences {
     this.#write("panel", open);
   }
 }
+
+/**
+ * @param {Window} window
+ * @returns {Storage|null} null where the browser forbids it
+ */
+export function storageOf(window) {
+  try {
+    return window.localStorage;
+  } catch {
+    return null;
+  }
+}

@@ -81,7 +81,8 @@ async function add(page, dialog, values) {
     keys.map((key) => [key, values[key] ?? ""]).filter(([, value]) => value !== ""),
   );
   const config = { name, backend, options, ...(description ? { description } : {}) };
-  const added = await page.ask("profile", () => page.connection.request("profiles.add", { config }));
+  const added = await page.ask("profile", () =>
+    page.connection.request("profiles.add", { config }));
   if (added === undefined) return;
   await page.node.loadProfiles();
   page.toast(`The profile “${name}” was added.`, "", "good");

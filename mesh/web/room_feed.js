@@ -161,7 +161,8 @@ export class RoomFeed {
         reason: null,
       };
       this.#set({ ...state, notices: [notice] });
-      await this.connection.request("groups.subscribe", { room_id: this.room_id, since_seq: since });
+      const params = { room_id: this.room_id, since_seq: since };
+      await this.connection.request("groups.subscribe", params);
     });
   }
 

@@ -9,7 +9,7 @@ import { repeat } from "./vendor/lit-html/directives/repeat.js";
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { icon } from "./icon.js";
 import { emptyPlace, nameOf } from "./marks.js";
-import { cleanName, shortId, shownName } from "./names.js";
+import { cleanName, shownName } from "./names.js";
 import { isMessage } from "./timeline.js";
 import { moment } from "./times.js";
 
@@ -66,7 +66,8 @@ function roomItem(page, feed) {
   const { count, mentioned } = page.rooms.unread(feed);
   const isUnread = count > 0 && !(isCurrent && page.scroll.isAtFoot && !document.hidden);
   const last = events.findLast(isMessage);
-  const waiting = page.rooms.onTheirWay(feed).filter((item) => item.state !== "sending").length;
+  const own = page.rooms.outgoing.onTheirWay(feed);
+  const waiting = own.filter((item) => item.state !== "sending").length;
   const label = `${shownName(room.name, room.room_id)}${isUnread ? `, ${count} new` : ""}`;
   return html`<li><a class="room ${isCurrent ? "current" : ""} ${isUnread ? "unread" : ""}"
     href="#/r/${encodeURIComponent(feed.room_id)}" data-role="room" data-room-id=${feed.room_id}
@@ -77,7 +78,7 @@ function roomItem(page, feed) {
       <span class="sub">${last
         ? html`<bdi>${cleanName(last.actor.display_name)}</bdi>: <bdi>${cleanName(
             String(last.payload.text ?? "").slice(0, 80))}</bdi>`
-        : html`<code>${shortId(room.room_id)}</code>`}</span>
+        : `${room.members} ${room.members === 1 ? "member" : "members"}`}</span>
     </span>
     <span class="side">
       <time class="sub">${moment(room.updated_at, page.now())}</time>

@@ -97,12 +97,14 @@ function notes(page, feed) {
   if (feed.problem) {
     return html`<p class="note bad" role="alert">${icon("warn")}
       <span>${feed.problem.message} ${feed.problem.next}</span>
-      <button type="button" class="button small" @click=${() => void feed.resume()}>Try again</button>
+      <button type="button" class="button small" data-role="retry"
+        @click=${() => void feed.resume()}>Try again</button>
     </p>`;
   }
   if (room.disbanded_at !== null) {
     return html`<p class="note" role="status">${icon("lock")}
-      <span>This room was closed ${moment(room.disbanded_at, page.now())}. You can read it.</span></p>`;
+      <span>This room was closed ${moment(room.disbanded_at, page.now())}. You can read it.</span>
+    </p>`;
   }
   if (authority.link === "down" && page.connection.isUp) {
     const since = authority.since ? ` since ${moment(authority.since, page.now())}` : "";
@@ -122,7 +124,7 @@ function timelineView(page, feed) {
   const { opened } = page.rooms;
   const isOpened = opened.room_id === feed.room_id;
   const marks = { unread_after: isOpened ? opened.unread_after : null };
-  const rows = rowsOf(state, page.rooms.onTheirWay(feed), marks);
+  const rows = rowsOf(state, page.rooms.outgoing.onTheirWay(feed), marks);
   const handles = byHandle(state.members.values());
   const context = { page, feed, handles };
   const names = [...handles.keys()].join(" ") + (state.room.me ?? "");

@@ -1,31 +1,17 @@
 /**
- * The rooms of this node: one feed each, what was read, and messages on their way.
- *
- * A message leaves with an `event_id` that this page minted, is kept until its event comes back,
- * and is sent again with the same id after every reconnection. Messages of one room leave one
- * after the other, so that their order is the order in which they were written.
+ * The rooms of this node: one feed each, which is on the screen, and what was read.
  *
  * @import { Connection } from "./connection.js"
  * @import { Preferences } from "./preferences.js"
- * @import { Pending, PendingMessage } from "./pending.js"
  * @import { Room, RoomEvent } from "./surface.js"
  */
 
-import { newId } from "./ids.js";
-import {
-  joined,
-  stateOfAnswer,
-  stateOfProblem,
-  withMessage,
-  withoutMessage,
-  withState,
-} from "./pending.js";
-import { asProblem } from "./problem.js";
+import { Outgoing } from "./outgoing.js";
 import { RoomFeed, WINDOW } from "./room_feed.js";
 import { unreadOf } from "./timeline.js";
 
-/** `groups.send` waits up to 2 s for the authority; the page allows for a slow road. */
-const SEND_DEADLINE_MS = 20_000;
+/** Events read of every room, for the line under its name. */
+const FOR_THE_LIST = 20;
 
 /**
  * @typedef {{redraw: () => void, onListed: () => void, now: () => number,
@@ -44,10 +30,11 @@ export class Rooms {
     this.hooks = hooks;
     /** @type {Map<string, RoomFeed>} */
     this.feeds = new Map();
-    /** @type {Map<string, Pending>} */
-    this.pending = new Map();
-    /** @type {Set<string>} rooms whose messages are being sent at the moment */
-    this.sending = new Set();
+    this.outgoing = new Outgoing(connection, preferences, {
+      redraw: hooks.redraw,
+      feed: (room_id) => this.feed(room_id),
+      now: hooks.now,
+    });
     this.isListed = false;
     /** @type {{room_id: string|null, unread_after: number|null}} */
     this.opened = { room_id: null, unread_after: null };
@@ -76,7 +63,7 @@ export class Rooms {
     const others = this.sorted.filter((feed) => feed !== first);
     for (const feed of first ? [first, ...others] : others) {
       await feed.resume();
-      void this.#sendAll(feed.room_id);
+      this.outgoing.resume(feed.room_id);
     }
   }
 
@@ -114,14 +101,15 @@ export class Rooms {
   #add(room) {
     const read = this.preferences.readSeq(room.room_id);
     if (read === null) this.preferences.setReadSeq(room.room_id, room.latest_seq);
-    const since = Math.max(Math.min(read ?? Infinity, room.latest_seq), room.latest_seq - WINDOW);
+    // A few events more than what is new, so that the list can show the last message.
+    const wanted = Math.min(read ?? Infinity, room.latest_seq - FOR_THE_LIST);
+    const since = Math.max(wanted, room.latest_seq - WINDOW);
     const feed = new RoomFeed(this.connection, room, Math.max(0, since), {
       onChange: this.hooks.redraw,
       onEvent: (source, event) => this.#arrived(source, event),
       now: this.hooks.now,
     });
     this.feeds.set(room.room_id, feed);
-    this.pending.set(room.room_id, this.preferences.pending(room.room_id));
     return feed;
   }
 
@@ -136,14 +124,10 @@ export class Rooms {
    */
   #arrived(feed, event) {
     if (event.actor.id === feed.state.room.me) {
-      const pending = this.pending.get(feed.room_id) ?? [];
-      const rest = withoutMessage(pending, event.event_id);
-      if (rest.length !== pending.length) this.#keep(feed.room_id, rest);
+      this.outgoing.arrived(feed.room_id, event.event_id);
     }
     this.hooks.onMessage(feed, event);
   }
-
-  // ---- reading ---------------------------------------------------------------------------
 
   /** @param {string} room_id */
   async open(room_id) {
@@ -183,109 +167,6 @@ export class Rooms {
   /** @param {RoomFeed} feed */
   unread(feed) {
     return unreadOf(feed.state, this.preferences.readSeq(feed.room_id) ?? feed.state.last_seq);
-  }
-
-  // ---- writing ---------------------------------------------------------------------------
-
-  /**
-   * The messages of ours that are not events yet, with what the node's outbox holds.
-   * @param {RoomFeed} feed
-   * @returns {Pending}
-   */
-  onTheirWay(feed) {
-    return joined(this.pending.get(feed.room_id) ?? [], feed.state.outbox);
-  }
-
-  /**
-   * @param {string} room_id
-   * @param {string} text
-   */
-  send(room_id, text) {
-    const pending = this.pending.get(room_id) ?? [];
-    this.#keep(room_id, withMessage(pending, newId("evt"), text, this.hooks.now()));
-    void this.#sendAll(room_id);
-  }
-
-  /**
-   * Sends a refused message again, with the same event_id.
-   * @param {string} room_id
-   * @param {PendingMessage} item
-   */
-  retry(room_id, item) {
-    this.#keep(room_id, withState(this.pending.get(room_id) ?? [], item.event_id, "unsent"));
-    void this.#sendAll(room_id);
-  }
-
-  /**
-   * Takes a message back. Throws a Problem when the node will not (it was accepted meanwhile).
-   * @param {string} room_id
-   * @param {PendingMessage} item
-   */
-  async discard(room_id, item) {
-    const feed = this.feed(room_id);
-    const isHeld = item.state === "waiting" || feed?.state.outbox.has(item.event_id) === true;
-    // Refused by the node itself, it was never stored: there is nothing to take back there.
-    if (isHeld || item.state !== "refused") {
-      const params = { room_id, event_id: item.event_id };
-      await this.connection.request("groups.discard", params);
-    }
-    this.#keep(room_id, withoutMessage(this.pending.get(room_id) ?? [], item.event_id));
-    await feed?.restate();
-  }
-
-  /**
-   * @param {string} room_id
-   * @param {Pending} pending
-   */
-  #keep(room_id, pending) {
-    this.pending.set(room_id, pending);
-    this.preferences.setPending(room_id, pending);
-    this.hooks.redraw();
-  }
-
-  /**
-   * Sends what is not sent, in order, one at a time.
-   * @param {string} room_id
-   */
-  async #sendAll(room_id) {
-    if (this.sending.has(room_id)) return;
-    this.sending.add(room_id);
-    /** @type {Set<string>} */
-    const tried = new Set();
-    for (;;) {
-      const item = (this.pending.get(room_id) ?? []).find(
-        (one) => (one.state === "sending" || one.state === "unsent") && !tried.has(one.event_id),
-      );
-      if (item === undefined) break;
-      tried.add(item.event_id);
-      if (!(await this.#sendOne(room_id, item))) break;
-    }
-    this.sending.delete(room_id);
-  }
-
-  /**
-   * @param {string} room_id
-   * @param {PendingMessage} item
-   * @returns {Promise<boolean>} false when nothing can be sent at the moment
-   */
-  async #sendOne(room_id, item) {
-    const { event_id, text } = item;
-    const set = (/** @type {PendingMessage["state"]} */ state, why = {}) =>
-      this.#keep(room_id, withState(this.pending.get(room_id) ?? [], event_id, state, why));
-    if (item.state === "unsent" && this.connection.isUp) set("sending");
-    try {
-      const params = { room_id, event_id, payload: { text: text.toWellFormed() } };
-      const answer = await this.connection.request("groups.send", params, SEND_DEADLINE_MS);
-      const isHere = answer.event && answer.event.seq <= (this.feed(room_id)?.state.last_seq ?? 0);
-      // Normally the event came back by the road before this answer, or will in a moment.
-      if (isHere) this.#keep(room_id, withoutMessage(this.pending.get(room_id) ?? [], event_id));
-      else set(stateOfAnswer(answer));
-      return true;
-    } catch (thrown) {
-      const problem = asProblem(thrown);
-      set(stateOfProblem(problem), { reason: problem.message, next: problem.next });
-      return !problem.isOutcomeUnknown;
-    }
   }
 }
 

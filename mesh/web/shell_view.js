@@ -114,19 +114,23 @@ function roomDialogView(page, feed, dialog) {
     case "seat":
       return seatDialog(page, feed, dialog);
     default:
-      return dialogFrame(page, { kind: "members", title: "Members", body: membersPanel(page, feed) });
+      return dialogFrame(page, {
+        kind: "members",
+        title: "Members",
+        body: membersPanel(page, feed),
+      });
   }
 }
 
 /** @param {Page} page */
 function toastsView(page) {
   return html`<div class="toasts" role="region" aria-label="Notices" aria-live="assertive">
-    ${page.toasts.map((toast) => html`<div class="toast ${toast.tone}" data-role="toast"
+    ${page.toasts.list.map((toast) => html`<div class="toast ${toast.tone}" data-role="toast"
       data-state=${toast.tone}>
       ${icon(toast.tone === "bad" ? "warn" : "check")}
       <span>${toast.text} ${toast.next}</span>
       <button type="button" class="button icon-only small" aria-label="Dismiss"
-        @click=${() => page.dropToast(toast.id)}>${icon("close")}</button>
+        @click=${() => page.toasts.drop(toast.id)}>${icon("close")}</button>
     </div>`)}
   </div>`;
 }

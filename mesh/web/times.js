@@ -27,11 +27,11 @@ function format(name, options) {
 }
 
 /**
- * "14:05"
+ * "14:05", or as the reader's language writes it
  * @param {number} at_ms
  */
 export function clock(at_ms) {
-  return format("clock", { hour: "2-digit", minute: "2-digit" }).format(at_ms);
+  return format("clock", { hour: "numeric", minute: "2-digit" }).format(at_ms);
 }
 
 /**
@@ -110,7 +110,8 @@ export function ago(at_ms, now_ms) {
  * @param {number} now_ms
  */
 export function until(at_ms, now_ms) {
-  return at_ms > now_ms ? `in ${duration(at_ms - now_ms)}` : ago(at_ms, now_ms);
+  // Half a minute of patience: what was made for a day ends "in 24 h", not "in 23 h".
+  return at_ms > now_ms ? `in ${duration(at_ms - now_ms + 30_000)}` : ago(at_ms, now_ms);
 }
 
 /**

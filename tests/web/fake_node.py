@@ -209,6 +209,9 @@ class FakeNode:
         if "refuse" in text:
             raise Refusal("forbidden", "The owner does not let you write.", "Ask the owner.")
         if room.link == "down":
+            held = [one for one in room.outbox if one["event_id"] == event_id]
+            if held:
+                return {"accepted": False, "queued": True, "state": "waiting"}
             queued = {"event_id": event_id, "kind": "message.user", "text": text}
             room.outbox.append(queued | {"queued_at": now_ms(), "state": "waiting", "reason": None})
             return {"accepted": False, "queued": True, "state": "waiting"}

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from aiohttp import WSMsgType, web
@@ -12,13 +13,14 @@ from tests.web.fake_node import FakeNode
 WEB = Path(__file__).resolve().parents[2] / "mesh" / "web"
 SECRET = "let-me-in"
 COOKIE = "roommesh_0f0f0f0f"
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'"
 
 
 @web.middleware
-async def guarded(request: web.Request, handler: web.RequestHandler) -> web.StreamResponse:
+async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
     """The headers of every answer."""
-    response = await handler(request)  # type: ignore[operator]
+    response = await handler(request)
     if not response.prepared:
         response.headers["Content-Security-Policy"] = POLICY
         response.headers["Cache-Control"] = "no-cache"

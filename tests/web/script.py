@@ -55,8 +55,8 @@ class Script:
             await self.answer(room, event, 0.25 if "slow" in text else 0.03)
         for word, presence in (("offline", "offline"), ("online", "online")):
             if text == word:
-                signal = {"kind": "presence", "member_id": "m_" + "d" * 32, "presence": presence}
-                signal |= {"since": now_ms(), "reason": "peer_offline"}
+                signal: dict[str, Any] = {"kind": "presence", "member_id": "m_" + "d" * 32}
+                signal |= {"presence": presence, "since": now_ms(), "reason": "peer_offline"}
                 room.members["m_" + "d" * 32] |= {"presence": presence}
                 await self.node.publish(room, signal, "group.signal")
         if text == "down":
@@ -77,7 +77,12 @@ class Script:
     async def cut_host(self, room: Room) -> None:
         """The host is away, and back after a while with what waited."""
         room.link = "down"
-        signal = {"kind": "authority", "gateway_id": "", "epoch": 1, "since": now_ms()}
+        signal: dict[str, Any] = {
+            "kind": "authority",
+            "gateway_id": "",
+            "epoch": 1,
+            "since": now_ms(),
+        }
         await self.node.publish(room, signal | {"link": "down"}, "group.signal")
         await asyncio.sleep(6)
         room.link = "up"

@@ -209,10 +209,10 @@ def busy_room(now_ms: int) -> Room:
     kit_until = now_ms + 3 * DAY_MS
     lent = {"permissions": ["dispatch", "stop", "status"], "until": kit_until}
     kit = member("e", "kit", "Kit \u202etik", "agent", friend, lent=lent)
-    alike = member("f", "scribe@desktop", "Sсribe", "agent", desk)
+    alike = member("f", "scribe@desktop", "S\u0441ribe", "agent", desk)
     room.members[ada["member_id"]] = ada
     room.add("room.created", ada["member_id"], {"name": room.name, "founder": ada}, at)
-    room.seat(ada, at)
+    room.me = ada["member_id"]
     room.seat(scribe, at + minute)
     room.seat(guide, at + 2 * minute)
     room.add("invitation.issued", ada["member_id"], {"invitation_id": "i_1"}, at + 3 * minute)
@@ -220,7 +220,10 @@ def busy_room(now_ms: int) -> Room:
     room.seat(kit, at + 9 * minute, invitation_id="i_1")
     grant = {"permissions": lent["permissions"], "expires_at": kit_until}
     room.add(
-        "route.registered", kit["member_id"], {"member_id": kit["member_id"], **grant}, at + minute * 10
+        "route.registered",
+        kit["member_id"],
+        {"member_id": kit["member_id"], **grant},
+        at + minute * 10,
     )
     first = room.add(
         "message.user",
@@ -277,7 +280,6 @@ def distant_room(now_ms: int) -> Room:
     at = now_ms - 3 * DAY_MS
     room.members[ben["member_id"]] = ben
     room.add("room.created", ben["member_id"], {"name": room.name, "founder": ben}, at)
-    room.seat(ben, at)
     room.seat(ada, at + 60_000, invitation_id="i_2")
     room.seat(echo, at + 60_000, invitation_id="i_2")
     room.add("message.user", ben["member_id"], {"text": "Who waters on Saturday?"}, at + HOUR_MS)
@@ -289,6 +291,8 @@ def fresh_room(now_ms: int) -> Room:
     room = Room("A rather long name for a room that was made a moment ago", "3", now_ms)
     ada = member("a", "ada", "Ada", "person", (HERE, "laptop"), role="owner", me=True)
     room.members[ada["member_id"]] = ada
-    room.add("room.created", ada["member_id"], {"name": room.name, "founder": ada}, now_ms - HOUR_MS)
-    room.seat(ada, now_ms - HOUR_MS)
+    room.add(
+        "room.created", ada["member_id"], {"name": room.name, "founder": ada}, now_ms - HOUR_MS
+    )
+    room.me = ada["member_id"]
     return room
