@@ -5,7 +5,7 @@ Every method of a store that changes something returns after the commit has reac
 (`fsync`), or raises StorageFailed; nothing is acknowledged in between.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -96,19 +96,13 @@ class EventStore(Protocol):
     """Rooms, their logs and their outboxes."""
 
     async def create_room(self, row: RoomRow, events: Sequence[Event]) -> None:
-        """A new room, with its first events (authority) or none yet (copy).
-
-        The head in `row` is the one *after* `events`. Raises Refused `conflict` if it is here.
-        """
+        """A new room. `row` tells the head after `events`. Raises Refused `conflict`."""
         ...
 
     async def apply(self, change: RoomChange) -> None:
-        """Commit one change. Changes are committed in the order of the calls.
+        """Commit one change whole, in the order of the calls; or nothing of it.
 
-        Raises:
-            Refused: `stale_epoch` when the fence holds, `not_found` for a room that is not here,
-                `conflict` for a key that is in the log; nothing of the change was stored.
-            StorageFailed: the disk failed; nothing was acknowledged.
+        Raises StorageFailed, or Refused `stale_epoch` (the fence), `not_found`, `conflict`.
         """
         ...
 
@@ -184,8 +178,7 @@ class ReceiptStore(Protocol):
     ) -> ReceiptRow:
         """Move a receipt forward. An illegal step (see core.receipt) raises AssertionError.
 
-        `result` and `state` stay as they are where None. `pending` again notes progress. Only
-        with `proved` does an `uncertain` receipt end.
+        Where None, `result` and `state` stay. Only `proved` ends an `uncertain` receipt.
         """
         ...
 
@@ -405,6 +398,3 @@ class InvitationNotes(Protocol):
     async def all(self) -> tuple[NoteRow, ...]:
         """All rows."""
         ...
-
-
-Notify = Callable[[str], None]

@@ -309,8 +309,11 @@ class WriterThread:
     def _checkpoint_is_due(self) -> bool:
         if self._unchecked_commits >= WAL_CHECKPOINT_COMMITS:
             return True
-        # The file never shrinks while it is reused, so growth means frames not yet moved.
-        return self._wal_size() - self._wal_bytes >= WAL_CHECKPOINT_BYTES
+        # The file is reused from its start, so growth means frames not yet moved. It is cut only
+        # when it begins anew above WAL_BYTES_KEPT.
+        size_bytes = self._wal_size()
+        self._wal_bytes = min(self._wal_bytes, size_bytes)
+        return size_bytes - self._wal_bytes >= WAL_CHECKPOINT_BYTES
 
     def _checkpoint(self, connection: sqlite3.Connection) -> None:
         """Move frames into the main file.

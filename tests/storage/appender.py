@@ -1,7 +1,8 @@
 """A process that appends to a room and says what was acknowledged, until it is killed or fails.
 
     python -m tests.storage.appender kill DATABASE      one child for each line on stdin
-    python -m tests.storage.appender fail DATABASE      go on until the disk fails, say how
+    python -m tests.storage.appender fail DATABASE N    go on until the disk fails, say how;
+                                                        each event has a text of N characters
 
 Lines on stdout: `pid N`, `opened HEAD`, `ack SEQ HASH`, then `failed REASON`, `then REASON` for
 one more try, `read COUNT` and `left` after an orderly close.
@@ -94,4 +95,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "kill":
         kill_me(Path(sys.argv[2]))
     else:
-        asyncio.run(append_for_ever(Path(sys.argv[2]), "x" * 20_000))
+        asyncio.run(append_for_ever(Path(sys.argv[2]), "x" * int(sys.argv[3])))

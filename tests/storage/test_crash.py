@@ -102,12 +102,14 @@ async def test_kill_9_loses_nothing_that_was_acknowledged(path: Path) -> None:
     assert len(events) - len(said) <= KILLS * IN_FLIGHT
 
 
-def run_until_failure(path: Path, injection: list[str]) -> dict[str, list[list[str]]]:
-    """What the appender said while some of its syncs failed, by first word."""
-    trace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync"]
-    command = [*trace, *injection, *APPENDER, "fail", str(path)]
+def run_until_failure(
+    path: Path, injection: list[str], text_chars: int, code: int = 0
+) -> dict[str, list[list[str]]]:
+    """What the appender said while some of its system calls failed, by first word."""
+    trace = ["strace", "-f", "-qq", "-o", "/dev/null"]
+    command = [*trace, *injection, *APPENDER, "fail", str(path), str(text_chars)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=15)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     said: dict[str, list[list[str]]] = {}
     for line in done.stdout.splitlines():
         word, *rest = line.split()
@@ -130,8 +132,9 @@ async def test_one_failed_fsync_ends_writing_for_good(path: Path, only: str) -> 
     # Each fails once: the log somewhere in the middle, the main file at the first checkpoint
     # after the one at opening.
     when = 12 if only else 2
-    injection = ["-P", f"{path}{only}", "-e", f"inject=fsync,fdatasync:error=EIO:when={when}"]
-    said = run_until_failure(path, injection)
+    syncs = ["-P", f"{path}{only}", "-e", "trace=fsync,fdatasync"]
+    injection = [*syncs, "-e", f"inject=fsync,fdatasync:error=EIO:when={when}"]
+    said = run_until_failure(path, injection, 20_000)
     assert said["failed"] == [["storage_failed"]] * IN_FLIGHT
     assert said["then"] == [["storage_failed"]]
     assert said["left"]
@@ -139,6 +142,22 @@ async def test_one_failed_fsync_ends_writing_for_good(path: Path, only: str) -> 
     assert int(said["read"][0][0]) >= len(acknowledged)
     async with Database(path) as database:
         assert database.was_unclean
+    assert_all_there(acknowledged, await stored(path))
+
+
+@has_strace
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+async def test_kill_9_at_each_system_call_of_opening_and_committing(path: Path) -> None:
+    """Attack 75. Each run goes on with what the one before left behind."""
+    calls = "pwrite64,fsync,fdatasync,ftruncate,unlink"
+    acknowledged: dict[int, str] = {}
+    for when in range(1, 81):
+        injection = ["-e", f"trace={calls}", "-e", f"inject={calls}:signal=KILL:when={when}"]
+        said = run_until_failure(path, injection, 10, code=-signal.SIGKILL)
+        before = max(acknowledged, default=0)
+        assert all(int(head) >= before for (head,) in said.get("opened", []))
+        acknowledged |= {int(seq): digest for seq, digest in said.get("ack", [])}
     assert_all_there(acknowledged, await stored(path))
 
 
