@@ -37,6 +37,8 @@ class DiskEventStore:
     async def create_room(self, row: RoomRow, events: Sequence[Event]) -> None:
         """Store a new room. `row` tells its head *after* `events`, which begin at seq 1.
 
+        The stored promise is the row's or the last event's epoch, whichever is higher.
+
         Raises:
             Refused: reason `conflict`, the room is here already.
             StorageFailed: nothing was stored.
@@ -138,7 +140,6 @@ def check_first_events(row: RoomRow, events: Sequence[Event]) -> None:
         first, last = events[0], events[-1]
         assert (first.seq, first.prev_hash) == (1, GENESIS), "a log begins at seq 1"
         assert (row.head_seq, row.head_hash) == (last.seq, last.hash), "the head is the last event"
-        assert last.epoch <= row.promised_epoch, "an event of an epoch that was not promised"
         assert all(event.room_id == row.room_id for event in events), "events of another room"
     else:
         assert (row.head_seq, row.head_hash) == (0, GENESIS), "a log begins empty"
@@ -175,7 +176,8 @@ def _create_room(
     if events:
         append.insert_events(connection, events)
     connection.execute(
-        "UPDATE rooms SET promised_epoch = ? WHERE room_id = ?", (row.promised_epoch, row.room_id)
+        "UPDATE rooms SET promised_epoch = max(promised_epoch, ?) WHERE room_id = ?",
+        (row.promised_epoch, row.room_id),
     )
 
 

@@ -33,8 +33,11 @@ class MemoryEventStore:
         check_first_events(row, events)
         if row.room_id in self._rooms:
             raise append.room_is_here()
+        promised_epoch = max([row.promised_epoch, *(event.epoch for event in events)])
         self._rooms[row.room_id] = _StoredRoom(
-            row, list(events), {event.proposal.key: event for event in events}
+            replace(row, promised_epoch=promised_epoch),
+            list(events),
+            {event.proposal.key: event for event in events},
         )
 
     async def apply(self, change: RoomChange) -> None:

@@ -65,6 +65,19 @@ async def test_a_room_begins_with_its_events_or_empty(store: EventStore) -> None
     assert await store.read(OTHER_ROOM, 0, *PLENTY) == ()
 
 
+@pytest.mark.parametrize(("promised", "stored"), [(0, 2), (2, 2), (5, 5)])
+async def test_a_room_promises_no_less_than_its_events(
+    store: EventStore, promised: int, stored: int
+) -> None:
+    events = log(2, epoch=2)
+    await store.create_room(room(events, epoch=promised), events)
+    assert await store.rooms() == (room(events, epoch=stored),)
+    if stored > 2:
+        late = follow(events[-1], proposal(3), epoch=stored - 1)
+        assert await refusal(store, change(late)) == "stale_epoch"
+    await store.apply(change(follow(events[-1], proposal(3), epoch=stored)))
+
+
 async def test_a_room_is_created_once(store: EventStore) -> None:
     await store.create_room(room(), ())
     with pytest.raises(Refused) as refused:
