@@ -51,7 +51,8 @@ from mesh.transport.acceptor import Acceptor
 from mesh.transport.discovery import Discovery
 from mesh.transport.link_table import LinkTable
 from mesh.transport.listener import Listener
-from mesh.wire.handshake import BOOT_ID_BYTES, VERSION_MAX, VERSION_MIN, OurEnd
+from mesh.wire.handshake import VERSION_MAX, VERSION_MIN, OurEnd
+from mesh.wire.transcript import BOOT_ID_BYTES
 
 _SEEDED: Final = "profiles_seeded"
 _INCARNATION: Final = "incarnation"

@@ -19,7 +19,7 @@ from mesh.core.limits import LINK_CHUNK_BYTES_MAX, LINK_CLOSE_S, UNAUTHENTICATED
 from mesh.telemetry import Log
 from mesh.transport.dialer import SUBPROTOCOL
 from mesh.transport.link_table import LinkTable
-from mesh.wire.handshake import PLAIN_LOOPBACK
+from mesh.wire.transcript import PLAIN_LOOPBACK
 
 _HOSTS_MAX: Final = 4
 

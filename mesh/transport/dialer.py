@@ -32,7 +32,7 @@ from mesh.core.limits import (
 )
 from mesh.ports import Entropy
 from mesh.transport.addresses import Address, VettedResolver
-from mesh.wire.handshake import PLAIN_LOOPBACK
+from mesh.wire.transcript import PLAIN_LOOPBACK
 
 SUBPROTOCOL: Final = "roommesh-link"
 LINK_PATH: Final = "/link"
@@ -80,13 +80,13 @@ class Dialer:
     def __init__(
         self, resolver: AbstractResolver | None = None, trust: ssl.SSLContext | None = None
     ) -> None:
-        self._session: aiohttp.ClientSession | None = None
+        self._http: aiohttp.ClientSession | None = None
         self._resolver = resolver
         self._unverified = _tls(verify=False)
         self._verified = trust or _tls(verify=True)
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
+        self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 resolver=VettedResolver(self._resolver),
                 use_dns_cache=False,
@@ -106,8 +106,8 @@ class Dialer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._session is not None
-        await self._session.close()
+        assert self._http is not None
+        await self._http.close()
 
     async def open(self, address: Address) -> Dialed:
         """Connect and upgrade, within DIAL_S.
@@ -143,9 +143,9 @@ class Dialer:
     async def _upgrade(
         self, address: Address, tls: ssl.SSLContext | None
     ) -> aiohttp.ClientWebSocketResponse[Any]:
-        assert self._session is not None
+        assert self._http is not None
         try:
-            socket = await self._session.ws_connect(
+            socket = await self._http.ws_connect(
                 address.url + LINK_PATH,
                 protocols=(SUBPROTOCOL,),
                 ssl=tls if tls is not None else False,

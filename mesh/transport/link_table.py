@@ -40,13 +40,8 @@ from mesh.transport.dialer import Dialer, Socket
 from mesh.transport.link_runner import LinkRunner, say_goodbye, shake_hands, socket_under
 from mesh.transport.peer_links import LinkState, OnDown, OnUp, PeerLink, PeerLinks
 from mesh.wire import link
-from mesh.wire.handshake import (
-    NONCE_BYTES,
-    AcceptorHandshake,
-    DialerHandshake,
-    OurEnd,
-    PeerHello,
-)
+from mesh.wire.handshake import AcceptorHandshake, DialerHandshake, OurEnd, PeerHello
+from mesh.wire.transcript import NONCE_BYTES
 
 OnMessage = Callable[[str, LinkMessage], None]
 

@@ -37,66 +37,22 @@ States of each side; anything else that arrives is Malformed:
 """
 
 import enum
-import re
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
-from mesh.core import ids
 from mesh.core.errors import Malformed, PeerFault, Refused
 from mesh.core.identity import KeyChain, SigningKey, verify
 from mesh.core.limits import (
-    ADDRESS_CHARS_MAX,
     ADDRESSES_PER_PEER_MAX,
     CLOCK_SKEW_S,
     HANDSHAKE_AGE_S,
     HANDSHAKE_BYTES_MAX,
-    JSON_INT_MAX,
 )
+from mesh.wire import transcript
+from mesh.wire.transcript import BINDINGS_MAX, BOOT_ID_BYTES, NONCE_BYTES, Card, Hello, Proof
 
 VERSION_MIN: Final = 1
 VERSION_MAX: Final = 1
-NONCE_BYTES: Final = 32
-BOOT_ID_BYTES: Final = 16
-BINDINGS_MAX: Final = 2
-PLAIN_LOOPBACK: Final = "plain:loopback"
-_BINDING: Final = re.compile(r"cert:[0-9a-f]{64}|host:[a-z0-9.-]{1,253}|plain:loopback")
-_ADDRESS: Final = re.compile(r"[!-~]+")
-
-
-class Hello(msgspec.Struct, frozen=True, kw_only=True, tag="hello"):
-    """Messages 1 and 2: who speaks, for which boot, and what it understands."""
-
-    keys: tuple[bytes, ...]
-    signatures: tuple[bytes, ...]
-    nonce: bytes
-    boot_id: bytes
-    version_min: int
-    version_max: int
-    time_ms: int
-    bindings: tuple[str, ...] = ()
-
-
-class Card(msgspec.Struct, frozen=True, kw_only=True):
-    """What only a proved peer is told: our name, and where else we can be dialed."""
-
-    name: str
-    addresses: tuple[str, ...]
-
-
-class Proof(msgspec.Struct, frozen=True, kw_only=True, tag="proof"):
-    """Messages 3 and 4. `card` is the MessagePack of a Card, signed as it stands."""
-
-    version: int
-    binding: str
-    card: bytes
-    signature: bytes
-
-
-_ENCODER: Final = msgspec.msgpack.Encoder()
-_DECODER: Final = msgspec.msgpack.Decoder[Hello | Proof](Hello | Proof)
-_CARD_DECODER: Final = msgspec.msgpack.Decoder(Card)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,15 +111,6 @@ _NEXT: Final = {
 }
 
 
-def transcript(
-    *, role: str, version: int, binding: str, accept_hello: bytes, dial_hello: bytes, card: bytes
-) -> bytes:
-    """The bytes that the side with that role signs (kind "link")."""
-    assert role in ("accept", "dial"), role
-    parts = (role.encode(), str(version).encode(), binding.encode(), accept_hello, dial_hello, card)
-    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
-
-
 class _Handshake:
     """What both sides share: the table's one function, the messages, the final check."""
 
@@ -174,7 +121,7 @@ class _Handshake:
         assert len(nonce) == NONCE_BYTES, len(nonce)
         self._us = us
         self._nonce = nonce
-        self._card = _ENCODER.encode(Card(name=us.name, addresses=us.addresses))
+        self._card = transcript.encode(Card(name=us.name, addresses=us.addresses))
         self._state = state
         self._hellos: dict[str, bytes] = {}
         self._their_hello: Hello | None = None
@@ -189,7 +136,7 @@ class _Handshake:
         self._state = following
 
     def _our_hello(self, now_ms: int, bindings: tuple[str, ...]) -> bytes:
-        data = _ENCODER.encode(
+        data = transcript.encode(
             Hello(
                 keys=self._us.chain.keys,
                 signatures=self._us.chain.signatures,
@@ -207,7 +154,6 @@ class _Handshake:
 
     def _greeted(self, data: bytes, hello: Hello, now_ms: int) -> None:
         """Check and keep the other side's hello. Raises as `receive` does."""
-        _check_hello(hello)
         chain = KeyChain(keys=hello.keys, signatures=hello.signatures)
         chain.check()
         if chain.install_id == self._us.chain.install_id and hello.boot_id == self._us.boot_id:
@@ -227,8 +173,8 @@ class _Handshake:
         self._clock_ahead_ms = hello.time_ms - now_ms
 
     def _our_proof(self) -> bytes:
-        signed = self._transcript(self.role, self._card)
-        return _ENCODER.encode(
+        signed = self._signed_bytes(self.role, self._card)
+        return transcript.encode(
             Proof(
                 version=self._version,
                 binding=self._binding,
@@ -245,10 +191,10 @@ class _Handshake:
         # Version and binding are ours to know; that they are repeated only helps debugging.
         if (proof.version, proof.binding) != (self._version, self._binding):
             raise PeerFault("bad_signature", "The other side signed another connection.")
-        signed = self._transcript(self.peer_role, proof.card)
+        signed = self._signed_bytes(self.peer_role, proof.card)
         if not verify(chain.current, "link", signed, proof.signature):
             raise PeerFault("bad_signature", "The other side did not prove its key.")
-        card = _read_card(proof.card)
+        card = transcript.read_card(proof.card)
         return PeerHello(
             install_id=chain.install_id,
             chain=chain,
@@ -260,8 +206,8 @@ class _Handshake:
             clock_ahead_ms=self._clock_ahead_ms,
         )
 
-    def _transcript(self, role: str, card: bytes) -> bytes:
-        return transcript(
+    def _signed_bytes(self, role: str, card: bytes) -> bytes:
+        return transcript.signed_bytes(
             role=role,
             version=self._version,
             binding=self._binding,
@@ -297,7 +243,7 @@ class DialerHandshake(_Handshake):
             PeerFault: `peer_identity_mismatch` (another install, or ourselves), `bad_signature`.
             Refused: `unsupported` (no common version), `bad_signature` (a broken key chain).
         """
-        message = _read(data)
+        message = transcript.read(data)
         self._advance(message)
         if isinstance(message, Hello):
             chain = KeyChain(keys=message.keys, signatures=message.signatures)
@@ -350,7 +296,7 @@ class AcceptorHandshake(_Handshake):
                 `bad_signature`.
             Refused: `unsupported`, `bad_signature` (a broken key chain), `skew`.
         """
-        message = _read(data)
+        message = transcript.read(data)
         self._advance(message)
         if isinstance(message, Hello):
             self._greeted(data, message, now_ms)
@@ -372,37 +318,3 @@ class AcceptorHandshake(_Handshake):
             "The dialing side saw a certificate or name that is not this node's.",
             next="Behind a proxy, set public_url to the name that is dialed.",
         )
-
-
-def _read(data: bytes) -> Hello | Proof:
-    if len(data) > HANDSHAKE_BYTES_MAX:
-        raise Malformed(
-            "too_large", f"A handshake message above {HANDSHAKE_BYTES_MAX} bytes.",
-            limit=HANDSHAKE_BYTES_MAX,
-        )
-    try:
-        return _DECODER.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed("invalid_params", "The bytes are not a handshake message.") from None
-
-
-def _read_card(data: bytes) -> Card:
-    try:
-        card = _CARD_DECODER.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed("invalid_params", "The bytes are not a card.") from None
-    if len(card.addresses) > ADDRESSES_PER_PEER_MAX or any(
-        len(address) > ADDRESS_CHARS_MAX or not _ADDRESS.fullmatch(address)
-        for address in card.addresses
-    ):
-        raise Malformed("invalid_params", "The card's addresses are out of bounds.")
-    return Card(name=ids.clean_name(card.name), addresses=card.addresses)
-
-
-def _check_hello(hello: Hello) -> None:
-    if len(hello.nonce) != NONCE_BYTES or len(hello.boot_id) != BOOT_ID_BYTES:
-        raise Malformed("invalid_params", "The nonce or the boot id has the wrong size.")
-    if not 0 <= hello.time_ms <= JSON_INT_MAX:
-        raise Malformed("invalid_params", "The time is out of range.")
-    if len(hello.bindings) > BINDINGS_MAX or not all(map(_BINDING.fullmatch, hello.bindings)):
-        raise Malformed("invalid_params", "The bindings are out of shape.")

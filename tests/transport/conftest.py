@@ -1,9 +1,11 @@
-"""Certificates for the nodes of these tests, made once."""
+"""Nodes for these tests, and the certificates they show, made once."""
+
+from collections.abc import Callable
 
 import pytest
 
 from mesh.storage.certificate import Certificate
-from tests.transport.nodes import certificate_in
+from tests.transport.nodes import Node, an_end, certificate_in
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +18,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def other_certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """What somebody in between shows."""
     return certificate_in(tmp_path_factory.mktemp("other_certificate"))
+
+
+@pytest.fixture
+def node(certificate: Certificate) -> Callable[[int], Node]:
+    """A node by its number, not yet started."""
+    return lambda seed: Node(us=an_end(seed), certificate=certificate)

@@ -17,7 +17,8 @@ from mesh.storage.certificate import Certificate
 from mesh.transport import dialer
 from mesh.transport.addresses import own_ips, vet_url
 from mesh.transport.dialer import SUBPROTOCOL, Backoff, Dialer
-from mesh.wire.handshake import PLAIN_LOOPBACK, AcceptorHandshake
+from mesh.wire.handshake import AcceptorHandshake
+from mesh.wire.transcript import PLAIN_LOOPBACK
 from tests.transport.nodes import (
     FixedResolver,
     Node,

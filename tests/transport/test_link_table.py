@@ -13,7 +13,6 @@ from mesh.transport import link_table, peer_links
 from mesh.wire import link
 from tests.transport.nodes import (
     Node,
-    SeededEntropy,
     a_raw_peer,
     a_signal,
     an_end,
@@ -22,12 +21,6 @@ from tests.transport.nodes import (
 )
 
 MakeNode = Callable[[int], Node]
-
-
-@pytest.fixture
-def node(certificate: Certificate) -> MakeNode:
-    """A node by its number, not yet started."""
-    return lambda seed: Node(us=an_end(seed), certificate=certificate)
 
 
 @pytest.mark.parametrize("is_tls", [True, False])
@@ -71,72 +64,6 @@ async def test_a_message_to_nobody_is_not_taken(node: MakeNode) -> None:
         assert not one.table.is_up(an_end(2).chain.install_id)
 
 
-@pytest.mark.parametrize("round_number", range(5))
-async def test_when_both_dial_one_link_survives(node: MakeNode, round_number: int) -> None:
-    async with node(1) as one, node(2) as two:
-        low, high = sorted((one, two), key=lambda there: there.install_id)
-        for there, other in ((one, two), (two, one)):
-            there.entropy = SeededEntropy(round_number)
-            there.table.want(other.install_id, [other.url])
-        await one.until_up(two)
-        await two.until_up(one)
-        # Both attempts may have been under way. A message each way on the link that is left
-        # proves that both ends hold the same one; then nothing more may happen to it.
-        await _talk_until_heard(one, two)
-        await _talk_until_heard(two, one)
-        ups = len(one.peers), len(two.peers)
-        assert max(ups) <= 2
-        for _ in range(3):
-            one.table.sweep()
-            two.table.sweep()
-            await _talk_until_heard(low, high)
-        assert (len(one.peers), len(two.peers)) == ups
-
-
-async def _talk_until_heard(there: Node, other: Node) -> None:
-    """Send until something arrives: a layer above does so by catching up after each up."""
-    before = len(other.messages)
-    known = -1
-    while len(other.messages) == before:
-        if len(there.peers) != known:
-            known = len(there.peers)
-            there.table.send(other.install_id, a_signal(known))
-        await asyncio.sleep(0)
-
-
-async def test_a_second_dial_finds_the_link_that_is_open(node: MakeNode) -> None:
-    async with node(1) as one, node(2) as two:
-        first = await one.table.dial_once(two.url, two.install_id)
-        assert await one.table.dial_once(two.url, two.install_id) is first
-        assert len(one.peers) == 1
-
-
-async def test_the_link_dialed_by_the_lower_install_wins_over_a_later_one(node: MakeNode) -> None:
-    async with node(1) as one, node(2) as two:
-        low, high = sorted((one, two), key=lambda there: there.install_id)
-        await low.table.dial_once(high.url, high.install_id)
-        await high.until_up(low)
-        met = await high.table.dial_once(low.url, None)
-        assert met.install_id == low.install_id
-        assert (len(low.peers), len(high.peers)) == (1, 1)
-        assert low.downs() == high.downs() == []
-
-
-async def test_the_link_dialed_by_the_lower_install_replaces_an_earlier_one(
-    node: MakeNode,
-) -> None:
-    async with node(1) as one, node(2) as two:
-        low, high = sorted((one, two), key=lambda there: there.install_id)
-        await high.table.dial_once(low.url, low.install_id)
-        await low.until_up(high)
-        await low.table.dial_once(high.url, None)
-        await high.until(lambda: len(high.peers) == 2)
-        for there in (low, high):
-            kinds = [entry[0] for entry in there.heard]
-            assert kinds == ["up", "down", "up"]
-            assert there.downs() == ["replaced"]
-
-
 async def test_ourselves_are_not_dialed(node: MakeNode) -> None:
     async with node(1) as one:
         with pytest.raises(PeerFault) as caught:
@@ -144,62 +71,6 @@ async def test_ourselves_are_not_dialed(node: MakeNode) -> None:
         assert caught.value.reason == "peer_identity_mismatch"
         one.table.want(one.install_id, [one.url])
         assert one.table.state() == ()
-
-
-async def test_a_copied_home_is_noticed_by_both(certificate: Certificate) -> None:
-    async with (
-        Node(us=an_end(1), certificate=certificate) as one,
-        Node(us=an_end(1, boot=99), certificate=certificate) as copy,
-    ):
-        with pytest.raises(MeshError) as caught:
-            await one.table.dial_once(copy.url, None)
-        assert caught.value.reason == "duplicate_instance"
-        sentence = "another node runs with this install's key"
-        assert sentence in one.log.events("warning")
-        assert sentence in copy.log.events("warning")
-        assert one.heard == copy.heard == []
-        assert one.table.is_copied and copy.table.is_copied
-
-
-async def test_a_second_instance_is_refused_while_the_first_answers(node: MakeNode) -> None:
-    async with node(1) as one, a_raw_peer(an_end(2), one.url) as first:
-        await one.until_up(first)
-        async with asyncio.TaskGroup() as tasks:
-            alive = tasks.create_task(first.answer_pings())
-            async with a_raw_peer(an_end(2, boot=99), one.url) as second:
-                assert await second.close_code() == link.DUPLICATE
-            assert "two nodes run with one key" in one.log.events("warning")
-            state = one.state_of(first.us.chain.install_id)
-            assert (state.state, state.reason) == ("up", "duplicate_instance")
-            await first.send(a_signal(1))
-            await one.until_messages(1)
-            assert len(one.peers) == 1
-            alive.cancel()
-
-
-async def test_a_restarted_node_replaces_its_silent_link(
-    node: MakeNode, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(peer_links, "LINK_PROBE_S", 0.05)
-    async with node(1) as one, a_raw_peer(an_end(2), one.url) as first:
-        await one.until_up(first)
-        async with a_raw_peer(an_end(2, boot=99), one.url) as second:
-            await one.until(lambda: len(one.peers) == 2)
-            assert one.downs() == ["replaced"]
-            assert one.peers[1].boot_id == second.us.boot_id
-            # What the first still says is not heard any more.
-            await first.send(a_signal(1))
-            await second.send(a_signal(2))
-            await one.until_messages(1)
-            assert number_of(one.messages[0]) == 2
-
-
-async def test_the_same_boot_dialing_again_replaces_its_link(node: MakeNode) -> None:
-    async with node(1) as one, a_raw_peer(an_end(2), one.url) as first:
-        await one.until_up(first)
-        async with a_raw_peer(an_end(2), one.url):
-            await one.until(lambda: len(one.peers) == 2)
-            assert await first.close_code() == link.REPLACED
 
 
 async def test_another_install_at_the_address_is_named_and_left(node: MakeNode) -> None:

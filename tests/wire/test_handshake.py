@@ -12,17 +12,8 @@ from hypothesis import strategies as st
 from mesh.core.errors import Malformed, MeshError, PeerFault, Refused
 from mesh.core.identity import KeyChain, SigningKey
 from mesh.core.limits import HANDSHAKE_AGE_S, HANDSHAKE_BYTES_MAX
-from mesh.wire.handshake import (
-    PLAIN_LOOPBACK,
-    AcceptorHandshake,
-    Card,
-    DialerHandshake,
-    Hello,
-    OurEnd,
-    PeerHello,
-    Proof,
-    transcript,
-)
+from mesh.wire.handshake import AcceptorHandshake, DialerHandshake, OurEnd, PeerHello
+from mesh.wire.transcript import PLAIN_LOOPBACK, Card, Hello, Proof, signed_bytes
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "handshake.json"
 NOW_MS = 1_790_000_000_000
@@ -104,7 +95,7 @@ def test_the_bytes_are_frozen() -> None:
     assert [message.hex() for message in messages] == vector["messages"]
     proofs = [msgspec.msgpack.decode(message, type=Proof) for message in messages[2:]]
     for role, proof in zip(("accept", "dial"), proofs, strict=True):
-        signed = transcript(
+        signed = signed_bytes(
             role=role,
             version=1,
             binding=CERT,
@@ -341,7 +332,7 @@ def test_a_signed_card_that_deceives_is_refused(card: bytes) -> None:
     second = dial.receive(first, NOW_MS).send
     assert second is not None
     accept.receive(second, NOW_MS)
-    signed = transcript(
+    signed = signed_bytes(
         role="dial", version=1, binding=CERT, accept_hello=first, dial_hello=second, card=card
     )
     proof = Proof(
