@@ -20,7 +20,8 @@ from mesh.core.limits import (
     BROWSER_SESSIONS_MAX,
     LOGIN_LINK_S,
 )
-from mesh.ports import Clock, Entropy, SessionRow, SessionStore
+from mesh.ports import Clock, Entropy
+from mesh.stores import SessionRow, SessionStore
 
 SECRET_BYTES: Final = 32
 SECRET_CHARS_MAX: Final = 128

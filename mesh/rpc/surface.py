@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mesh.ports import SessionRow
+from mesh.stores import SessionRow
 
 
 class BrowserSessions(Protocol):

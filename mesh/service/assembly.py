@@ -20,17 +20,7 @@ from mesh.core.link_messages import (
     RedeemResult,
     TurnDispatch,
 )
-from mesh.ports import (
-    Clock,
-    Entropy,
-    EventStore,
-    GrantStore,
-    InvitationNotes,
-    Links,
-    PeerStore,
-    ReceiptStore,
-    TurnInbox,
-)
+from mesh.ports import Clock, Entropy, Links
 from mesh.service.conversation import Conversation
 from mesh.service.invitations import Invitations
 from mesh.service.joining import Dials, Joining
@@ -46,6 +36,7 @@ from mesh.service.reach import Reach
 from mesh.service.room_runner import RoomRunner
 from mesh.service.routing import Routing
 from mesh.service.turns import TurnDesk
+from mesh.stores import EventStore, GrantStore, InvitationNotes, PeerStore, ReceiptStore, TurnInbox
 from mesh.telemetry import Log
 from mesh.wire.handshake import PeerHello
 

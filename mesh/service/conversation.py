@@ -16,12 +16,12 @@ from mesh.core.inputs import Discarded
 from mesh.core.limits import BATCH_BYTES_MAX, LOG_PAGE_MAX, SEND_WAIT_MS, SEND_WAIT_MS_MAX
 from mesh.core.member import Member
 from mesh.core.policy import Policy, parse_policy
-from mesh.ports import EventStore, OutboxRow
-from mesh.rpc.caller import Connection
+from mesh.ports import Connection
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
 from mesh.service.room_runner import RoomRunner
 from mesh.service.room_view import room_json, state_json
+from mesh.stores import EventStore, OutboxRow
 
 _LEASE_MS: Final = 3_000
 _PREVIEW_CHARS: Final = 200

@@ -16,12 +16,13 @@ from mesh.core.errors import Malformed, MeshError, Refused
 from mesh.core.invitation import Invitation, InvitationLink, check_terms, preview_mac
 from mesh.core.limits import ADDRESSES_PER_PEER_MAX, INVITATION_TTL_MAX_S
 from mesh.core.link_messages import Preview, PreviewResult, Redeem, RedeemResult
-from mesh.ports import Clock, Entropy, InvitationNotes, Links, NoteRow
+from mesh.ports import Clock, Entropy, Links
 from mesh.service.conversation import Conversation
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
 from mesh.service.reach import Reach
 from mesh.service.room_runner import RoomRunner
+from mesh.stores import InvitationNotes, NoteRow
 
 _RELAYED_MAX: Final = 1_024
 _SECRET_BYTES: Final = 32

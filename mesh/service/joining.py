@@ -29,11 +29,12 @@ from mesh.core.link_messages import (
     WireProposal,
 )
 from mesh.core.member import Lent, Member, parse_permissions, parse_seat
-from mesh.ports import Clock, Entropy, Links, ReceiptRow, ReceiptStore
+from mesh.ports import Clock, Entropy, Links
 from mesh.service.lending import Lending
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
 from mesh.service.peers import Peers
+from mesh.stores import ReceiptRow, ReceiptStore
 from mesh.telemetry import Log
 from mesh.wire.handshake import PeerHello
 

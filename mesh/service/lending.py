@@ -20,10 +20,11 @@ from mesh.core.grant import Grant, Use, check, issue
 from mesh.core.limits import GRANT_TTL_MAX_S, LOAN_TTL_MAX_S
 from mesh.core.link_messages import GrantOffer, TurnDispatch
 from mesh.core.member import Lent, Member
-from mesh.ports import Clock, GrantRow, GrantStore, Links, LoanRow
+from mesh.ports import Clock, Links
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
 from mesh.service.room_runner import RoomRunner
+from mesh.stores import GrantRow, GrantStore, LoanRow
 from mesh.telemetry import Log
 
 _OWN: Final = ("dispatch", "status", "stop")

@@ -3,10 +3,11 @@
 from typing import Any
 
 from mesh.core.errors import Malformed, Refused
-from mesh.ports import Clock, GrantRow
+from mesh.ports import Clock
 from mesh.service.lending import Lending
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.routing import Routing
+from mesh.stores import GrantRow
 
 
 class Loans:

@@ -7,7 +7,7 @@ remembered for the next start.
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from mesh.ports import Settings
+from mesh.stores import Settings
 
 _SETTING = "lan"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mesh.core.limits import SUBSCRIBERS_MAX
-from mesh.rpc.caller import Connection
+from mesh.ports import Connection
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.peers import LinkStates
 from mesh.service.profiles import Profiles

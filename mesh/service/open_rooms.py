@@ -33,8 +33,9 @@ from mesh.core.link_messages import (
 from mesh.core.live_turns import LiveTurns
 from mesh.core.room import RoomState
 from mesh.core.room_machine import RoomMachine
-from mesh.ports import Clock, EventStore, Links, RoomRow
+from mesh.ports import Clock, Links
 from mesh.service.room_runner import RoomRunner, Watcher
+from mesh.stores import EventStore, RoomRow
 from mesh.telemetry import Log
 
 

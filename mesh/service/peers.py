@@ -12,9 +12,10 @@ from typing import Any, Protocol
 from mesh.core.errors import Refused
 from mesh.core.event import Event
 from mesh.core.limits import ADDRESSES_PER_PEER_MAX
-from mesh.ports import Clock, Links, PeerRow, PeerStore
+from mesh.ports import Clock, Links
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.room_runner import RoomRunner
+from mesh.stores import PeerRow, PeerStore
 from mesh.wire.handshake import PeerHello
 
 _MOVES = frozenset({"room.created", "member.joined", "member.left", "room.disbanded"})

@@ -38,9 +38,10 @@ from mesh.core.limits import (
 from mesh.core.link_messages import Append, WireEvent
 from mesh.core.room import RoomState
 from mesh.core.room_machine import RoomMachine
-from mesh.ports import Clock, EventStore, Links, OutboxRow, RoomChange
+from mesh.ports import Clock, Links
 from mesh.service.room_view import event_json
 from mesh.service.subscriptions import Subscriptions
+from mesh.stores import EventStore, OutboxRow, RoomChange
 from mesh.telemetry import Log
 
 _RECENT: Final = REPLICA_WINDOW_EVENTS * 2

@@ -18,11 +18,12 @@ from mesh.core.inputs import RouteOffered, TurnProgressed
 from mesh.core.limits import TURN_DEADLINE_MS
 from mesh.core.link_messages import GrantOffer, TurnDispatch
 from mesh.core.turn import Turn, TurnState
-from mesh.ports import Clock, GrantRow, GrantStore, Links
+from mesh.ports import Clock, Links
 from mesh.service.lending import digest
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
 from mesh.service.room_runner import RoomRunner
+from mesh.stores import GrantRow, GrantStore
 from mesh.telemetry import Log
 
 _MOVES: Final = frozenset({"turn.admitted", "route.registered"})

@@ -13,7 +13,7 @@ import msgspec
 from mesh.core.errors import Refused
 from mesh.core.event import Event
 from mesh.core.limits import SUBSCRIBERS_MAX
-from mesh.rpc.caller import Connection
+from mesh.ports import Connection
 
 _PAGE_EVENTS: Final = 200
 _encode = msgspec.json.Encoder().encode

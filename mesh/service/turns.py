@@ -26,11 +26,12 @@ from mesh.core.limits import BATCH_BYTES_MAX, HISTORY_LINES_MAX, LOG_PAGE_MAX
 from mesh.core.link_messages import TurnDispatch, TurnReport
 from mesh.core.member import Member
 from mesh.core.turn import is_pass
-from mesh.ports import Clock, EventStore, InboxRow, Links, TurnInbox
+from mesh.ports import Clock, Links
 from mesh.service.lending import Lending
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
 from mesh.service.room_runner import RoomRunner
+from mesh.stores import EventStore, InboxRow, TurnInbox
 from mesh.telemetry import Log
 
 _LOG_WAIT_S: Final = 10.0

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from mesh.core.errors import Refused
 from mesh.core.event import Event
-from mesh.ports import RoomChange
 from mesh.storage import event_rows
+from mesh.stores import RoomChange
 
 _ROWS_PER_STATEMENT: Final = 64
 

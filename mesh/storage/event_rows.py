@@ -12,7 +12,7 @@ from mesh.core.errors import Malformed, StorageFailed
 from mesh.core.event import Event, parse_event, parse_proposal
 from mesh.core.identity import DOMAIN
 from mesh.core.link_messages import WireEvent
-from mesh.ports import OutboxRow, RoomRow
+from mesh.stores import OutboxRow, RoomRow
 
 # place = room number * 2^40 + seq
 PLACE_BITS: Final = 40

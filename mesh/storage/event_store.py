@@ -15,10 +15,10 @@ from typing import Final
 
 from mesh.core.event import GENESIS, Event
 from mesh.core.link_messages import WireEvent
-from mesh.ports import OutboxRow, RoomChange, RoomRow
 from mesh.storage import append, chain_check, event_rows
 from mesh.storage.chain_check import ChainFault
 from mesh.storage.database import Database
+from mesh.stores import OutboxRow, RoomChange, RoomRow
 
 _SELECT_EVENTS: Final = f"""
     SELECT {event_rows.EVENT_COLUMNS} FROM events
@@ -29,7 +29,7 @@ _SELECT_EVENTS: Final = f"""
 
 
 class DiskEventStore:
-    """`ports.EventStore` on the database."""
+    """`stores.EventStore` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from mesh.core import canonical
 from mesh.core.errors import Refused
-from mesh.ports import GrantRow, LoanRow
 from mesh.storage.database import Database
+from mesh.stores import GrantRow, LoanRow
 
 _LOAN: Final = (
     "room_id, member_id, profile, permissions, until_ms, policy_digest, catalog_digest,"
@@ -25,7 +25,7 @@ _GRANT: Final = (
 
 
 class DiskGrantStore:
-    """`ports.GrantStore` on the database."""
+    """`stores.GrantStore` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

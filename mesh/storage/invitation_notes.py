@@ -1,11 +1,11 @@
 """What this install alone knows of the invitations it issued. Their truth is in the log."""
 
-from mesh.ports import NoteRow
 from mesh.storage.database import Database
+from mesh.stores import NoteRow
 
 
 class DiskInvitationNotes:
-    """`ports.InvitationNotes` on the database."""
+    """`stores.InvitationNotes` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from mesh.core.event import Event
 from mesh.core.link_messages import WireEvent
-from mesh.ports import OutboxRow, RoomChange, RoomRow
 from mesh.storage import append
 from mesh.storage.event_store import check_dense, check_first_events
+from mesh.stores import OutboxRow, RoomChange, RoomRow
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _StoredRoom:
 
 
 class MemoryEventStore:
-    """`ports.EventStore` in memory. A change is applied whole, before the call returns."""
+    """`stores.EventStore` in memory. A change is applied whole, before the call returns."""
 
     def __init__(self) -> None:
         self._rooms: dict[str, _StoredRoom] = {}

@@ -3,12 +3,12 @@
 from typing import Any
 
 from mesh.core import canonical
-from mesh.ports import PeerRow
 from mesh.storage.database import Database
+from mesh.stores import PeerRow
 
 
 class DiskPeerStore:
-    """`ports.PeerStore` on the database."""
+    """`stores.PeerStore` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

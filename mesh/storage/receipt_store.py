@@ -11,8 +11,8 @@ from typing import Any, Final
 from mesh.core import canonical, receipt
 from mesh.core.errors import Refused
 from mesh.core.receipt import Claim, Status
-from mesh.ports import ReceiptRow
 from mesh.storage.database import Database
+from mesh.stores import ReceiptRow
 
 _COLUMNS: Final = (
     "request_id, operation, owner, input_sha256, status, reason, message, result, state,"
@@ -22,7 +22,7 @@ _BY_ID: Final = f"SELECT {_COLUMNS} FROM receipts WHERE request_id = ?"
 
 
 class DiskReceiptStore:
-    """`ports.ReceiptStore` on the database."""
+    """`stores.ReceiptStore` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

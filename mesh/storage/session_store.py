@@ -4,8 +4,8 @@ import functools
 import sqlite3
 from typing import Final
 
-from mesh.ports import SessionRow
 from mesh.storage.database import Database
+from mesh.stores import SessionRow
 
 _COLUMNS: Final = (
     "session_id, secret_sha256, created_at_ms, last_seen_at_ms, expires_at_ms, user_agent"
@@ -15,7 +15,7 @@ _PUT: Final = f"INSERT OR REPLACE INTO browser_sessions ({_COLUMNS}) VALUES (?, 
 
 
 class DiskSessionStore:
-    """`ports.SessionStore` on the database."""
+    """`stores.SessionStore` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

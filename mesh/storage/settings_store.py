@@ -4,7 +4,7 @@ from mesh.storage.database import Database
 
 
 class DiskSettings:
-    """`ports.Settings` on the database."""
+    """`stores.Settings` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

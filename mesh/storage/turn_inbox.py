@@ -9,8 +9,8 @@ import sqlite3
 from typing import Any, Final
 
 from mesh.core.errors import Refused
-from mesh.ports import InboxRow
 from mesh.storage.database import Database
+from mesh.stores import InboxRow
 
 _COLUMNS: Final = (
     "turn_id, room_id, member_id, trigger_seq, root, hop, attempt, deadline_ms, grant_id, state,"
@@ -19,7 +19,7 @@ _COLUMNS: Final = (
 
 
 class DiskTurnInbox:
-    """`ports.TurnInbox` on the database."""
+    """`stores.TurnInbox` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

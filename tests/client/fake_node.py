@@ -16,7 +16,8 @@ import msgspec
 
 from mesh.core.errors import Refused
 from mesh.http.stream import LiveConnection
-from mesh.rpc.caller import Caller, Connection
+from mesh.ports import Connection
+from mesh.rpc.caller import Caller
 from mesh.rpc.registry import Method, NoParams, method
 from mesh.rpc.surface import Surface
 from tests.http.edge import INSTALL, TOKEN, Edge, running_edge

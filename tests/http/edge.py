@@ -22,11 +22,11 @@ from mesh.http.app import EdgeParts, make_app
 from mesh.http.browser_session import BrowserSessions
 from mesh.http.own_hosts import OwnHosts
 from mesh.http.sockets import HttpSockets
-from mesh.ports import SessionRow
 from mesh.rpc import sessions as session_methods
 from mesh.rpc.caller import Caller
 from mesh.rpc.registry import METHODS, Method, NoParams, method
 from mesh.rpc.surface import Surface
+from mesh.stores import SessionRow
 from mesh.telemetry import Metrics
 
 TOKEN = "t" * 43

@@ -15,7 +15,7 @@ from mesh.core.limits import (
     SUBSCRIBER_QUEUE_MAX,
 )
 from mesh.http import stream
-from mesh.rpc.caller import Connection
+from mesh.ports import Connection
 from tests.http.edge import TOKEN, Edge, running_edge
 
 

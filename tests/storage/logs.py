@@ -2,7 +2,7 @@
 
 from mesh.core.event import GENESIS, Event, Proposal, admit, propose
 from mesh.core.identity import SigningKey
-from mesh.ports import OutboxRow, RoomChange, RoomRow
+from mesh.stores import OutboxRow, RoomChange, RoomRow
 
 KEY = SigningKey.from_seed(b"k" * 32)
 ROOM = "r_" + "0" * 32

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from mesh.core.errors import Refused
-from mesh.ports import RoomChange
 from mesh.storage import append, migrate
+from mesh.stores import RoomChange
 from tests.storage.logs import INSTALL, OTHER_ROOM, ROOM, change, log, waiting
 
 

@@ -10,10 +10,10 @@ import pytest
 from mesh.core import ids
 from mesh.core.errors import Refused
 from mesh.core.event import parse_event
-from mesh.ports import EventStore, RoomChange
 from mesh.storage.database import Database
 from mesh.storage.event_store import DiskEventStore
 from mesh.storage.memory import MemoryEventStore
+from mesh.stores import EventStore, RoomChange
 from tests.storage.logs import (
     KEY,
     MEMBER,

@@ -15,9 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from mesh.core.errors import Refused
 from mesh.core.event import Event
-from mesh.ports import OutboxRow, RoomChange
 from mesh.storage.database import Database
 from mesh.storage.event_store import DiskEventStore
+from mesh.stores import OutboxRow, RoomChange
 from tests.storage.logs import ROOM, change, follow, log, proposal, room, waiting
 
 

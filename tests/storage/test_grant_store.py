@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from mesh import ports
+from mesh import stores
 from mesh.core.errors import Refused
-from mesh.ports import GrantRow, LoanRow
 from mesh.storage.database import Database
 from mesh.storage.grant_store import DiskGrantStore
+from mesh.stores import GrantRow, LoanRow
 from tests.storage.logs import INSTALL, MEMBER, ROOM
 
 LOAN = LoanRow(
@@ -42,11 +42,11 @@ def grant(number: int, direction: str = "issued", member_id: str = MEMBER) -> Gr
 
 
 @pytest.fixture
-def store(database: Database) -> ports.GrantStore:
+def store(database: Database) -> stores.GrantStore:
     return DiskGrantStore(database)
 
 
-async def test_a_loan_is_replaced_by_a_new_consent(store: ports.GrantStore) -> None:
+async def test_a_loan_is_replaced_by_a_new_consent(store: stores.GrantStore) -> None:
     await store.put_loan(LOAN)
     assert await store.loans() == (LOAN,)
     await store.revoke(ROOM, MEMBER, 50)
@@ -56,7 +56,7 @@ async def test_a_loan_is_replaced_by_a_new_consent(store: ports.GrantStore) -> N
     assert await store.loans() == (again,)
 
 
-async def test_a_grant_id_is_used_once(store: ports.GrantStore) -> None:
+async def test_a_grant_id_is_used_once(store: stores.GrantStore) -> None:
     await store.put_grant(grant(1))
     with pytest.raises(Refused) as refused:
         await store.put_grant(replace(grant(1), profile="another"))
@@ -65,7 +65,7 @@ async def test_a_grant_id_is_used_once(store: ports.GrantStore) -> None:
     assert await store.grants() == (grant(1), grant(1, "held"))
 
 
-async def test_revoking_ends_the_loan_and_all_its_grants(store: ports.GrantStore) -> None:
+async def test_revoking_ends_the_loan_and_all_its_grants(store: stores.GrantStore) -> None:
     other = "m_" + "9" * 32
     await store.put_loan(LOAN)
     for row in (grant(1), grant(1, "held"), grant(2), grant(3, member_id=other)):
@@ -78,7 +78,7 @@ async def test_revoking_ends_the_loan_and_all_its_grants(store: ports.GrantStore
 
 
 async def test_a_revoked_grant_stays_revoked_whatever_runs(
-    database: Database, store: ports.GrantStore
+    database: Database, store: stores.GrantStore
 ) -> None:
     await store.put_grant(grant(1))
     await store.revoke(ROOM, MEMBER, 50)
@@ -90,7 +90,7 @@ async def test_a_revoked_grant_stays_revoked_whatever_runs(
     assert (await store.grants())[0].revoked_at_ms == 50
 
 
-async def test_the_last_use_never_goes_back(store: ports.GrantStore) -> None:
+async def test_the_last_use_never_goes_back(store: stores.GrantStore) -> None:
     await store.put_grant(grant(1))
     for now_ms in (5, 9, 7):
         await store.used(grant(1).grant_id, now_ms)

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from mesh import ports
-from mesh.ports import NoteRow
+from mesh import stores
 from mesh.storage.database import Database
 from mesh.storage.invitation_notes import DiskInvitationNotes
+from mesh.stores import NoteRow
 from tests.storage.logs import ROOM
 
 
 async def test_a_note_is_kept_and_replaced(database: Database) -> None:
-    notes: ports.InvitationNotes = DiskInvitationNotes(database)
+    notes: stores.InvitationNotes = DiskInvitationNotes(database)
     first = NoteRow(
         invitation_id="i_" + "1" * 32, room_id=ROOM, created_at_ms=1, previewed_at_ms=None
     )

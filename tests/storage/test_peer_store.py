@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from mesh import ports
-from mesh.ports import PeerRow
+from mesh import stores
 from mesh.storage.database import Database
 from mesh.storage.peer_store import DiskPeerStore
+from mesh.stores import PeerRow
 
 
 async def test_a_peer_is_kept_and_replaced(database: Database) -> None:
-    store: ports.PeerStore = DiskPeerStore(database)
+    store: stores.PeerStore = DiskPeerStore(database)
     ada = PeerRow(
         install_id="install:" + "a" * 32,
         name="Ada\u2019s laptop",

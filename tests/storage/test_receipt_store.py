@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mesh import ports
+from mesh import stores
 from mesh.core.errors import Refused
-from mesh.ports import ReceiptRow
 from mesh.storage.database import Database
 from mesh.storage.receipt_store import DiskReceiptStore
+from mesh.stores import ReceiptRow
 
 
 def receipt(request_id: str = "q1", at_ms: int = 1, **changes: str) -> ReceiptRow:
@@ -32,11 +32,11 @@ def receipt(request_id: str = "q1", at_ms: int = 1, **changes: str) -> ReceiptRo
 
 
 @pytest.fixture
-def store(database: Database) -> ports.ReceiptStore:
+def store(database: Database) -> stores.ReceiptStore:
     return DiskReceiptStore(database)
 
 
-async def test_the_same_id_and_input_answer_the_stored_receipt(store: ports.ReceiptStore) -> None:
+async def test_the_same_id_and_input_answer_the_stored_receipt(store: stores.ReceiptStore) -> None:
     assert await store.open(receipt()) == receipt()
     applied = await store.update("q1", status="applied", result={"seq": 7}, now_ms=9)
     assert await store.open(receipt(at_ms=50)) == applied
@@ -52,7 +52,7 @@ async def test_the_same_id_and_input_answer_the_stored_receipt(store: ports.Rece
     ],
 )
 async def test_another_use_of_an_id_is_refused(
-    store: ports.ReceiptStore, changes: dict[str, str], reason: str
+    store: stores.ReceiptStore, changes: dict[str, str], reason: str
 ) -> None:
     await store.open(receipt())
     with pytest.raises(Refused) as refused:
@@ -61,7 +61,7 @@ async def test_another_use_of_an_id_is_refused(
     assert await store.get("q1", "operator") == receipt()
 
 
-async def test_of_twenty_openers_one_stores_its_row(store: ports.ReceiptStore) -> None:
+async def test_of_twenty_openers_one_stores_its_row(store: stores.ReceiptStore) -> None:
     answers: list[ReceiptRow] = []
 
     async def open_one(number: int) -> None:
@@ -73,14 +73,14 @@ async def test_of_twenty_openers_one_stores_its_row(store: ports.ReceiptStore) -
     assert Counter(answer.created_at_ms for answer in answers) == {0: 20}
 
 
-async def test_a_receipt_is_its_owners(store: ports.ReceiptStore) -> None:
+async def test_a_receipt_is_its_owners(store: stores.ReceiptStore) -> None:
     await store.open(receipt())
     assert await store.get("q1", "operator") == receipt()
     assert await store.get("q1", "stranger") is None
     assert await store.get("q2", "operator") is None
 
 
-async def test_steps_follow_the_table(store: ports.ReceiptStore) -> None:
+async def test_steps_follow_the_table(store: stores.ReceiptStore) -> None:
     await store.open(receipt())
     noted = await store.update("q1", status="pending", state={"step": 2}, now_ms=2)
     assert (noted.status, noted.state, noted.result) == ("pending", {"step": 2}, {})
@@ -95,7 +95,7 @@ async def test_steps_follow_the_table(store: ports.ReceiptStore) -> None:
         await store.update("q1", status="rejected", proved=True, now_ms=6)
 
 
-async def test_an_unknown_receipt_cannot_be_moved(store: ports.ReceiptStore) -> None:
+async def test_an_unknown_receipt_cannot_be_moved(store: stores.ReceiptStore) -> None:
     with pytest.raises(Refused) as refused:
         await store.update("q1", status="applied", now_ms=1)
     assert refused.value.reason == "not_found"

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from mesh import ports
-from mesh.ports import SessionRow
+from mesh import stores
 from mesh.storage.database import Database
 from mesh.storage.session_store import DiskSessionStore
+from mesh.stores import SessionRow
 
 SESSION = SessionRow(
     session_id="s1",
@@ -21,11 +21,11 @@ SESSION = SessionRow(
 
 
 @pytest.fixture
-def store(database: Database) -> ports.SessionStore:
+def store(database: Database) -> stores.SessionStore:
     return DiskSessionStore(database)
 
 
-async def test_sessions_are_kept_replaced_and_ended(store: ports.SessionStore) -> None:
+async def test_sessions_are_kept_replaced_and_ended(store: stores.SessionStore) -> None:
     other = replace(SESSION, session_id="s0", secret_sha256="bb", created_at_ms=2)
     await store.put(other)
     await store.put(SESSION)
@@ -38,7 +38,7 @@ async def test_sessions_are_kept_replaced_and_ended(store: ports.SessionStore) -
     assert await store.all() == (other,)
 
 
-async def test_a_login_link_is_spent_once_under_a_race(store: ports.SessionStore) -> None:
+async def test_a_login_link_is_spent_once_under_a_race(store: stores.SessionStore) -> None:
     """Situation 63: twenty at once, exactly one succeeds."""
     await store.put_login("aa", expires_at_ms=100)
     spent: list[bool] = []
@@ -52,7 +52,7 @@ async def test_a_login_link_is_spent_once_under_a_race(store: ports.SessionStore
     assert sorted(spent) == [False] * 19 + [True]
 
 
-async def test_a_login_link_expires_at_its_instant(store: ports.SessionStore) -> None:
+async def test_a_login_link_expires_at_its_instant(store: stores.SessionStore) -> None:
     await store.put_login("aa", expires_at_ms=100)
     await store.put_login("bb", expires_at_ms=101)
     assert not await store.spend_login("aa", now_ms=100)

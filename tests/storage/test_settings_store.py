@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from mesh import ports
+from mesh import stores
 from mesh.storage.database import Database
 from mesh.storage.settings_store import DiskSettings
 
 
 async def test_a_setting_is_kept_and_replaced(path: Path) -> None:
     async with Database(path) as database:
-        settings: ports.Settings = DiskSettings(database)
+        settings: stores.Settings = DiskSettings(database)
         assert await settings.get("name") is None
         await settings.put("name", "Ada")
         await settings.put("name", "\u00c9milie")

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from mesh import ports
+from mesh import stores
 from mesh.core.errors import Refused
-from mesh.ports import InboxRow
 from mesh.storage.database import Database
 from mesh.storage.turn_inbox import DiskTurnInbox
+from mesh.stores import InboxRow
 from tests.storage.logs import MEMBER, ROOM
 
 
@@ -32,11 +32,11 @@ def turn(number: int, state: str = "queued") -> InboxRow:
 
 
 @pytest.fixture
-def inbox(database: Database) -> ports.TurnInbox:
+def inbox(database: Database) -> stores.TurnInbox:
     return DiskTurnInbox(database)
 
 
-async def test_of_twenty_dispatches_one_is_taken(inbox: ports.TurnInbox) -> None:
+async def test_of_twenty_dispatches_one_is_taken(inbox: stores.TurnInbox) -> None:
     taken: list[bool] = []
 
     async def dispatch() -> None:
@@ -48,7 +48,7 @@ async def test_of_twenty_dispatches_one_is_taken(inbox: ports.TurnInbox) -> None
     assert sorted(taken) == [False] * 19 + [True]
 
 
-async def test_a_known_turn_is_not_changed_by_a_second_dispatch(inbox: ports.TurnInbox) -> None:
+async def test_a_known_turn_is_not_changed_by_a_second_dispatch(inbox: stores.TurnInbox) -> None:
     await inbox.put(turn(1))
     await inbox.set_state(turn(1).turn_id, "failed", "backend_failed", "It said no.")
     assert not await inbox.put(turn(1))
@@ -56,7 +56,7 @@ async def test_a_known_turn_is_not_changed_by_a_second_dispatch(inbox: ports.Tur
     assert await inbox.get(turn(1).turn_id) == failed
 
 
-async def test_open_rows_come_in_the_order_they_were_taken(inbox: ports.TurnInbox) -> None:
+async def test_open_rows_come_in_the_order_they_were_taken(inbox: stores.TurnInbox) -> None:
     for number in (1, 2, 3):
         await inbox.put(turn(number))
     await inbox.close(turn(2).turn_id)
@@ -67,14 +67,14 @@ async def test_open_rows_come_in_the_order_they_were_taken(inbox: ports.TurnInbo
     assert not await inbox.put(turn(2))
 
 
-async def test_an_unknown_turn_has_no_state(inbox: ports.TurnInbox) -> None:
+async def test_an_unknown_turn_has_no_state(inbox: stores.TurnInbox) -> None:
     with pytest.raises(Refused) as refused:
         await inbox.set_state(turn(1).turn_id, "running")
     assert refused.value.reason == "not_found"
     assert await inbox.get(turn(1).turn_id) is None
 
 
-async def test_the_context_never_goes_back(inbox: ports.TurnInbox) -> None:
+async def test_the_context_never_goes_back(inbox: stores.TurnInbox) -> None:
     assert await inbox.context_seq(ROOM, MEMBER) == 0
     for seq in (3, 7, 5):
         await inbox.set_context_seq(ROOM, MEMBER, seq)

@@ -32,7 +32,7 @@ IMPURE_CALLS: Final = frozenset({
     "nacl.utils.random",
 })
 
-OPEN: Final = frozenset({"core", "wire", "ports", "config", "telemetry"})
+OPEN: Final = frozenset({"core", "wire", "ports", "stores", "config", "telemetry"})
 GATEWAYS: Final = frozenset({"gateway", "audio"})
 # What each part of the node may import. Only `node` sees storage and transport: it constructs
 # them, everyone else meets them through `ports`.
@@ -40,6 +40,7 @@ MAY_IMPORT: Final[dict[str, frozenset[str]]] = {
     "core": frozenset(),
     "wire": frozenset({"core"}),
     "ports": frozenset({"core", "wire"}),
+    "stores": frozenset({"core"}),
     "config": frozenset({"core", "ports"}),
     "telemetry": frozenset({"core", "config", "ports"}),
     "system": frozenset({"core", "ports"}),
