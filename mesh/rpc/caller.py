@@ -7,6 +7,8 @@ there only on a WebSocket; a method that must push later refuses callers without
 from dataclasses import dataclass
 from typing import Literal
 
+from mesh.ports import Connection
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
