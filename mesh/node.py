@@ -86,7 +86,8 @@ class Node:
         self._started_at_ms = self._clock.now().wall_ms
         self._jobs = asyncio.TaskGroup()
         self._running: set[asyncio.Task[None]] = set()
-        self._stop = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self.stop = self._stopping.set
 
     # --- life ------------------------------------------------------------------------------
 
@@ -133,11 +134,7 @@ class Node:
 
     async def until_stopped(self) -> None:
         """Wait for `stop`."""
-        await self._stop.wait()
-
-    def stop(self) -> None:
-        """Begin to drain."""
-        self._stop.set()
+        await self._stopping.wait()
 
     @property
     def ready(self) -> Ready:
@@ -212,6 +209,7 @@ class Node:
         self.spawn(self.services.lending.run())
 
     def _assemble(self) -> Services:
+        events = DiskEventStore(self._database)
         return assemble(
             Parts(
                 install_id=self._identity.chain.install_id,
@@ -219,7 +217,7 @@ class Node:
                 install_name=self._settings.name,
                 display_name=person_name(),
                 incarnation=self._incarnation,
-                events=DiskEventStore(self._database),
+                events=events,
                 grants=DiskGrantStore(self._database),
                 inbox=DiskTurnInbox(self._database),
                 peers=DiskPeerStore(self._database),
@@ -234,6 +232,7 @@ class Node:
                 entropy=self._entropy,
                 log=self._log,
                 spawn=self.spawn,
+                verify=events.verify_chain if self._database.was_unclean else None,
             )
         )
 
@@ -358,8 +357,7 @@ class Node:
         )
 
     def _problems(self) -> list[str]:
-        failure = self._database.failure
-        return [f"{failure.reason}: {failure.message}"] if failure else []
+        return [str(self._database.failure)] if self._database.failure else []
 
     def _storage_facts(self) -> dict[str, int]:
         done = self._database.statistics().writer

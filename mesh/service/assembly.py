@@ -4,7 +4,7 @@
 what links and rooms report to the services that want it.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,6 +73,7 @@ class Parts:
     entropy: Entropy
     log: Log
     spawn: Callable[[Coroutine[Any, Any, None]], None]
+    verify: Callable[[str], Awaitable[object | None]] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,7 @@ def assemble(parts: Parts) -> Services:
         store=parts.events,
         changed=parts.followers.changed,
         log=parts.log,
+        verify=parts.verify,
         **world,
     )
     world |= {"rooms": rooms}

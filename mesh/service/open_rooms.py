@@ -5,7 +5,7 @@ are refused. One broken room stops alone and is flagged; the others go on (situa
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from mesh.core import inputs
@@ -52,8 +52,13 @@ class OpenRooms:
         clock: Clock,
         changed: Callable[[str], None],
         log: Log,
+        verify: Callable[[str], Awaitable[object | None]] | None = None,
     ) -> None:
-        """`changed("rooms")` is called when the list of rooms is another."""
+        """`changed("rooms")` is called when the list of rooms is another.
+
+        `verify` is given after an unclean stop: it answers what is wrong with a room's chain.
+        """
+        self._verify = verify
         self.me = me
         self._key = key
         self._store = store
@@ -75,7 +80,12 @@ class OpenRooms:
     async def __aenter__(self) -> "OpenRooms":
         await self._group.__aenter__()
         for row in await self._store.rooms():
-            await self._open(row)
+            fault = await self._verify(row.room_id) if self._verify else None
+            if fault is None:
+                await self._open(row)
+            else:
+                self.broken[row.room_id] = str(fault)
+                self._log.error("room.damaged", room_id=row.room_id, fault=str(fault))
         return self
 
     async def __aexit__(self, *error: Any) -> None:

@@ -209,7 +209,7 @@ class RoomRunner:
             done = self._step_all(now)
             try:
                 await self._persist(done, now)
-            except StorageFailed as failure:
+            except (StorageFailed, Refused) as failure:
                 await self._start_again(failure)
                 continue
             await self._speak(done)
@@ -366,7 +366,7 @@ class RoomRunner:
 
     # --- when the disk refuses, or the room stops ------------------------------------------
 
-    async def _start_again(self, failure: StorageFailed) -> None:
+    async def _start_again(self, failure: MeshError) -> None:
         """Forget what the disk does not have, tell who waits, and read the truth again."""
         self._log.error("room.storage", room_id=self.room_id, reason=failure.reason)
         self.stop(failure)
