@@ -306,6 +306,8 @@ class Node:
                 link=acceptor.accept,
             )
         )
+        # Accepted links live inside HTTP, whose end waits for them: they say goodbye first.
+        app.on_shutdown.append(lambda _app: self.links.drain())
         self._sockets = HttpSockets(app)
         await self._sockets.start()
         self._stack.push_async_callback(self._sockets.close)

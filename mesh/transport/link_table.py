@@ -102,6 +102,8 @@ class LinkTable:
         try:
             if error is None:
                 await self.drain()
+            for task in self._standing:
+                task.cancel()
             await self._tasks.__aexit__(kind, error, trace)
         finally:
             await self._dialer.__aexit__(None, None, None)
@@ -117,7 +119,7 @@ class LinkTable:
             Malformed: reason `too_large`, the message does not fit a frame.
         """
         if install_id == self._install_id:
-            if len(self._local) >= LOCAL_QUEUE_MAX or self._peers.is_closing:
+            if len(self._local) >= LOCAL_QUEUE_MAX:
                 return False
             self._local.append(message)
             self._local_news.set()
@@ -211,7 +213,10 @@ class LinkTable:
             return known.runner.peer
 
     async def drain(self) -> None:
-        """Stop dialing and admitting, send what waits, close every link, within DRAIN_S."""
+        """Stop dialing and admitting, send what waits, close every link, within DRAIN_S.
+
+        Messages to ourselves are still delivered, until the table itself ends.
+        """
         self._peers.is_closing = True
         for peer in self._peers.all():
             self.unwant(peer.install_id)
@@ -222,8 +227,6 @@ class LinkTable:
                     tasks.create_task(runner.drain())
         for runner in runners:
             runner.cut(link.DRAIN)
-        for task in self._standing:
-            task.cancel()
 
     # ------------------------------------------------------------------ the two ways in
 
