@@ -138,3 +138,7 @@ def _fault(kind: type[BaseException], error: BaseException, trace: TracebackType
         f"The command failed: {kind.__name__}: {error}",
         f"Set {DEBUG}=1 to see where.",
     )
+
+
+if __name__ == "__main__":
+    main()
