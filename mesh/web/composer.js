@@ -224,6 +224,7 @@ export class Composer {
     if (text === "") return;
     this.#keep(feed.room_id, "");
     this.#close();
+    this.page.rooms.answered();
     this.page.rooms.outgoing.send(feed.room_id, text);
     this.page.scroll.toFoot();
   }

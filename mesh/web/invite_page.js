@@ -10,7 +10,7 @@
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { labelled, valuesOf } from "./dialog_frame.js";
-import { icon } from "./icon.js";
+import { brand, icon } from "./icon.js";
 import { nameOf, picture } from "./marks.js";
 import { cleanName, shortId } from "./names.js";
 import { endOfFriday, fullTime, until } from "./times.js";
@@ -26,7 +26,7 @@ const OWN_NODE = "http://127.0.0.1:7420";
 export function invitePage(invitation, actions) {
   return html`<main class="alone" data-role="invite-page" data-state=${invitation.state}>
     <div class="alone-card">
-      <svg class="brand large" aria-hidden="true"><use href="/web/icons.svg#brand"></use></svg>
+      ${brand("large")}
       ${content(invitation, actions)}
     </div>
   </main>`;

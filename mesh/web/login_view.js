@@ -3,7 +3,7 @@
  */
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { icon } from "./icon.js";
+import { brand, icon } from "./icon.js";
 
 /**
  * @param {{reason: string, message: string, next: string}} problem
@@ -14,7 +14,7 @@ export function loginView(problem, actions) {
   const isSpent = problem.reason === "login_spent";
   return html`<main class="alone" data-role="login" data-state=${problem.reason}>
     <div class="alone-card">
-      <svg class="brand large" aria-hidden="true"><use href="/web/icons.svg#brand"></use></svg>
+      ${brand("large")}
       <h1>${isGone ? "Your node does not answer" : isSpent ? "This link was used already"
         : "Sign in to this node"}</h1>
       <p>${isGone ? `${problem.message} ${problem.next}`

@@ -9,7 +9,7 @@
  */
 
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { icon } from "./icon.js";
+import { icon, presenceDot } from "./icon.js";
 import { hueOf, initials, shownName } from "./names.js";
 import { ago, clock, fullTime, moment } from "./times.js";
 
@@ -31,17 +31,6 @@ export function picture({ name, id, kind, presence }) {
     <span class="letters">${initials(shownName(name, id))}</span>
     ${presence ? presenceDot(presence) : nothing}
   </span>`;
-}
-
-/**
- * Presence as a shape: full, hollow, half, crossed. The words stand elsewhere, always.
- * @param {string} presence
- */
-export function presenceDot(presence) {
-  const known = ["online", "offline", "joining", "withdrawn", "left"].includes(presence);
-  return html`<svg class="dot ${known ? presence : "offline"}" aria-hidden="true">
-    <use href="/web/icons.svg#dot-${known ? presence : "offline"}"></use>
-  </svg>`;
 }
 
 /**

@@ -7,10 +7,10 @@
 
 import { live } from "./vendor/lit-html/directives/live.js";
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { icon } from "./icon.js";
+import { icon, presenceDot } from "./icon.js";
 import { logout } from "./login.js";
 import {
-  copyButton, nameOf, picture, presenceDot, reasonWords, timeOf, twoStepButton,
+  copyButton, nameOf, picture, reasonWords, timeOf, twoStepButton,
 } from "./marks.js";
 import { cleanName, shortId } from "./names.js";
 import { allowed } from "./system_lines.js";

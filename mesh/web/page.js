@@ -289,7 +289,10 @@ export class Page {
   #looked() {
     if (document.hidden) {
       if (this.feed) this.rooms.lookedAway(this.feed.room_id);
-    } else this.connection.retryNow();
+    } else {
+      this.rooms.lookedBack();
+      this.connection.retryNow();
+    }
     this.redraw();
   }
 }

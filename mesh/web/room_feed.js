@@ -70,6 +70,11 @@ export class RoomFeed {
         since_seq: this.state.last_seq,
       });
       this.isLive = true;
+      if (answer.latest_seq < this.state.last_seq) {
+        // The log is shorter than what was read here: it was rewound, or is another one.
+        await this.#startOver();
+        return;
+      }
       const authority = { ...this.state.authority, ...answer.authority };
       const latest_seq = Math.max(this.state.latest_seq, answer.latest_seq);
       this.#set({ ...this.state, authority, latest_seq });

@@ -7,7 +7,7 @@
 
 import { repeat } from "./vendor/lit-html/directives/repeat.js";
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
-import { icon } from "./icon.js";
+import { brand, icon } from "./icon.js";
 import { emptyPlace, nameOf } from "./marks.js";
 import { cleanName, shownName } from "./names.js";
 import { isMessage } from "./timeline.js";
@@ -21,7 +21,7 @@ export function roomList(page) {
     <header class="sidebar-head">
       <a class="node ${page.route.name === "node" ? "current" : ""}" href="#/node"
         data-role="node-link" title="This machine">
-        <svg class="brand" aria-hidden="true"><use href="/web/icons.svg#brand"></use></svg>
+        ${brand()}
         <span class="lines"><strong>${nameOf(facts.name, facts.install_id)}</strong>
           <span class="sub">${nodeWords(page)}</span></span>
       </a>

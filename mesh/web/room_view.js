@@ -49,7 +49,7 @@ function headView(page, feed) {
     <button type="button" class="room-title" data-role="room-title" title="Room settings"
       @click=${() => page.open({ kind: "room", room_id: feed.room_id, name: room.name })}>
       <h1>${nameOf(room.name, room.room_id)}</h1>
-      <p>${hostWords(feed)}${inside.length > 0
+      <p>${hostWords(page, feed)}${inside.length > 0
         ? html`<span class="middot"> · </span>${online} of ${inside.length} online` : nothing}</p>
     </button>
     ${mayInvite && room.disbanded_at === null
@@ -79,12 +79,17 @@ function toggleMembers(page, feed) {
   } else page.open({ kind: "members", room_id: feed.room_id });
 }
 
-/** @param {RoomFeed} feed */
-function hostWords(feed) {
+/**
+ * @param {Page} page
+ * @param {RoomFeed} feed
+ */
+function hostWords(page, feed) {
   const { room, members, authority } = feed.state;
   if (!room.copy) return "hosted here";
-  const host = [...members.values()].find((one) => one.install_id === authority.gateway_id);
-  return html`hosted by ${nameOf(host?.install_name, authority.gateway_id)}`;
+  const id = authority.gateway_id;
+  const host = [...members.values()].find((one) => one.install_id === id)?.install_name ??
+    page.node.status?.links.find((link) => link.install_id === id)?.name;
+  return html`hosted by ${nameOf(host, id)}`;
 }
 
 /**
@@ -197,7 +202,7 @@ function rowView(row, context) {
       return html`<div class="day" data-role="day" data-key=${row.key} role="separator">
         <span>${dayName(row.at, context.page.now())}</span></div>`;
     case "unread":
-      return html`<div class="unread" data-role="unread" data-key="unread" role="separator">
+      return html`<div class="new-from" data-role="unread" data-key="unread" role="separator">
         <span>New</span></div>`;
   }
 }

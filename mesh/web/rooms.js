@@ -164,6 +164,17 @@ export class Rooms {
     this.opened = { room_id, unread_after: this.preferences.readSeq(room_id) };
   }
 
+  /** The reader looks again: nothing new means that no line is needed. */
+  lookedBack() {
+    const feed = this.feed(this.opened.room_id);
+    if (feed && this.unread(feed).count === 0) this.answered();
+  }
+
+  /** Whoever writes has read. */
+  answered() {
+    this.opened = { ...this.opened, unread_after: null };
+  }
+
   /** @param {RoomFeed} feed */
   unread(feed) {
     return unreadOf(feed.state, this.preferences.readSeq(feed.room_id) ?? feed.state.last_seq);

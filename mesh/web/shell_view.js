@@ -54,7 +54,7 @@ function mainView(page) {
       "You may have left it, or it was never on this machine.",
       html`<a class="button" href="#/">All rooms</a>`)}</div>`;
   }
-  return html`<div class="middle">${emptyPlace("brand", "Welcome",
+  return html`<div class="middle">${emptyPlace("spark", "Welcome",
     "A room is where people and agents of several machines work together.",
     html`<p class="actions">
       <button type="button" class="button primary" data-role="empty-create"

@@ -67,8 +67,10 @@ export function rowsOf(state, pending, marks) {
       rows.push({ type: "day", key: `day:${day}`, at: event.admitted_at });
       if (row.type === "message") row.head = true;
     }
-    if (unread !== null && event.seq > unread && isMessage(event)) {
-      if (event.actor.id !== state.room.me) rows.push({ type: "unread", key: "unread" });
+    // Our own message, written in another browser, is not what is new.
+    const isNew = unread !== null && event.seq > unread && event.actor.id !== state.room.me;
+    if (isNew && isMessage(event)) {
+      rows.push({ type: "unread", key: "unread" });
       unread = null;
       if (row.type === "message") row.head = true;
     }
