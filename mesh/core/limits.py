@@ -11,7 +11,7 @@ JSON_DEPTH_MAX: Final = 16
 JSON_INT_MAX: Final = 2**53 - 1
 JSON_KEYS_MAX: Final = 4_096
 RPC_BYTES_MAX: Final = 1 << 20
-TEXT_BYTES_MAX: Final = 128 << 10
+TEXT_BYTES_MAX: Final = 192 << 10  # every character of the BMP once fits (situation 84)
 NAME_CHARS_MAX: Final = 80
 HANDLE_CHARS_MAX: Final = 40
 
@@ -124,7 +124,8 @@ assert BATCH_BYTES_MAX + EVENT_BYTES_MAX < LINK_FRAME_BYTES_MAX, "a batch fits o
 assert LINK_FRAME_BYTES_MAX <= LINK_QUEUE_BYTES_MAX
 assert HANDSHAKE_BYTES_MAX <= LINK_CHUNK_BYTES_MAX <= LINK_FRAME_BYTES_MAX
 assert LINK_PROBE_S < HANDSHAKE_S < LINK_SILENCE_S
-assert TEXT_BYTES_MAX * 2 <= EVENT_BYTES_MAX, "escaping at most doubles ordinary text"
+# A text of nothing but control characters grows sixfold by escaping; it is refused whole.
+assert TEXT_BYTES_MAX + (32 << 10) < EVENT_BYTES_MAX, "ordinary text and what is around it fit"
 assert LINK_PING_S * 2 < LINK_SILENCE_S < 30, "a missed ping is not yet silence"
 assert BATCH_EVENTS_MAX <= REPLICA_WINDOW_EVENTS
 assert BUDGET_PER_ROOT <= BUDGET_MAX

@@ -11,11 +11,14 @@ deadline, and nothing waits for time.
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
+
+import aiohttp
 
 from mesh.client import Connection, RoomEvent, RoomGap, RoomSignal, connect
 from mesh.client.invitations import new_request_id
@@ -203,6 +206,15 @@ class Install:
         """Everything it has written into its log."""
         files = sorted((self.home / "logs").iterdir())
         return "".join(file.read_text("ascii") for file in files)
+
+    async def posts(self, body: bytes, **headers: str) -> Any:
+        """POST exactly these bytes to /rpc with the token; returns the decoded answer."""
+        said = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{self.url}/rpc", data=body, headers=said | headers) as response,
+        ):
+            return json.loads(await response.read())
 
     # --- rooms ---------------------------------------------------------------------------------
 
