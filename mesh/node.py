@@ -87,7 +87,6 @@ class Node:
         self._jobs = asyncio.TaskGroup()
         self._running: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
-        self.stop = self._stopping.set
 
     # --- life ------------------------------------------------------------------------------
 
@@ -147,7 +146,7 @@ class Node:
             token=self._token,
             login_link=self.sessions.login_link,
             make_owner_key=self._make_owner_key,
-            stop=self.stop,
+            stop=self._stopping.set,
         )
 
     async def _make_owner_key(self, show: Callable[[str], None]) -> bool:
@@ -183,13 +182,13 @@ class Node:
 
     async def _open_mesh(self) -> None:
         self.followers = Followers(asyncio.get_running_loop().call_soon)
+        switchboard = self._switchboard = Switchboard(self.followers)
         self.port = await self._make_port()
         self.reach = Reach(
             advertised=[*self._settings.advertise, *filter(None, [self._settings.public_url])],
             lan=self.port.lan,
             loopback=self.port.loopback_link,
         )
-        switchboard = Switchboard(self.followers)
         self.links = LinkTable(
             us=self._us,
             clock=self._clock,
@@ -245,7 +244,7 @@ class Node:
                     clock=self._clock,
                     log=self._log,
                     metrics=self._metrics,
-                    on_sighting=lambda _sighting: self.followers.changed("links"),
+                    on_sighting=self._switchboard.on_sighting,
                 )
             )
         self._listener = Listener(
@@ -391,7 +390,7 @@ async def serve(settings: Settings, on_ready: OnReady) -> None:
     async with Node(settings) as node:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(name, node.stop)
+            loop.add_signal_handler(name, node.ready.stop)
         await on_ready(node.ready)
         await node.until_stopped()
 

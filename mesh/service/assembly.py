@@ -30,7 +30,7 @@ from mesh.service.network_port import NetworkPort
 from mesh.service.node_facts import Followers
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
-from mesh.service.peers import LinkStates, Peers
+from mesh.service.peers import LinkStates, Peers, Sighted
 from mesh.service.profiles import Profiles
 from mesh.service.reach import Reach
 from mesh.service.room_runner import RoomRunner
@@ -208,6 +208,11 @@ class Switchboard:
     def _to(self) -> Services:
         assert self._services is not None, "links open after the services are connected"
         return self._services
+
+    def on_sighting(self, sighting: Sighted) -> None:
+        """Another install was seen near; what is seen before the start is seen again."""
+        if self._services is not None:
+            self._services.peers.on_sighting(sighting)
 
     def on_up(self, hello: PeerHello) -> None:
         """A link is proved. Rooms are told first: what they catch up on comes before turns."""

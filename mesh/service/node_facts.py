@@ -7,28 +7,9 @@ from typing import Any, Protocol
 from mesh.core.limits import SUBSCRIBERS_MAX
 from mesh.ports import Connection
 from mesh.service.open_rooms import OpenRooms
-from mesh.service.peers import LinkStates
+from mesh.service.peers import LinkStates, Sighted
 from mesh.service.profiles import Profiles
 from mesh.service.subscriptions import notification
-
-
-class Sighted(Protocol):
-    """A hint that an install may be near; `transport.discovery.Sighting` has it."""
-
-    @property
-    def install_id(self) -> str:
-        """Who it claims to be."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """How it calls itself."""
-        ...
-
-    @property
-    def addresses(self) -> Sequence[str]:
-        """Where it says it is."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,25 @@ class LinkStates(Protocol):
         ...
 
 
+class Sighted(Protocol):
+    """A hint that an install may be near; `transport.discovery.Sighting` has it."""
+
+    @property
+    def install_id(self) -> str:
+        """Who it claims to be."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """How it calls itself."""
+        ...
+
+    @property
+    def addresses(self) -> Sequence[str]:
+        """Where it says it is."""
+        ...
+
+
 class Peers:
     """The installs we have met, and the links that rooms need."""
 
@@ -108,6 +127,13 @@ class Peers:
 
     def on_link_down(self, _install_id: str) -> None:
         """Somebody may want to look again."""
+        self._changed("links")
+
+    def on_sighting(self, sighting: Sighted) -> None:
+        """An install we look for says where it is: a hint to dial, never more."""
+        if sighting.install_id in self._wanted:
+            hints = self.addresses(sighting.install_id, sighting.addresses)
+            self._links.want(sighting.install_id, hints)
         self._changed("links")
 
     async def _keep(self, row: PeerRow) -> None:
