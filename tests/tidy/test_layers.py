@@ -52,7 +52,7 @@ MAY_IMPORT: Final[dict[str, frozenset[str]]] = {
     "http": OPEN | {"service", "rpc"},
     "client": frozenset({"core", "config"}),
     "node": OPEN | GATEWAYS | {"system", "ready", "storage", "transport", "service", "rpc", "http"},
-    "cli": OPEN | {"client", "node", "ready"},
+    "cli": OPEN | GATEWAYS | {"client", "node", "ready"},
     "web": frozenset(),
 }
 
