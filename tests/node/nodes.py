@@ -31,7 +31,7 @@ from mesh.wire import link
 from tests.node.puppets import Puppet, Puppets, puppets
 
 WAIT_S: Final = 12.0
-_LOOK_EVERY_S: Final = 0.02
+_LOOK_EVERY_S: Final = 0.01
 _REDIAL_S: Final = 0.03
 
 T = TypeVar("T")
@@ -303,12 +303,24 @@ class Install:
 
     # --- the network ---------------------------------------------------------------------------
 
-    def cuts_the_link_to(self, other: "Install") -> None:
+    def tears_the_link_to(self, other: "Install") -> None:
         """Tear the link, as a network does; both sides dial again."""
         self.links.cut(other.install_id, link.LOST)
 
+    async def relinks_to(self, other: "Install") -> None:
+        """Tear the link, and wait until another one is open."""
+        peer = self.links._peers.get(other.install_id)
+        before = peer.runner if peer else None
+        self.tears_the_link_to(other)
+
+        async def is_another() -> bool:
+            peer = self.links._peers.get(other.install_id)
+            return peer is not None and peer.runner not in (None, before)
+
+        await eventually(is_another, bool)
+
     async def is_linked_to(self, other: "Install") -> None:
-        """Wait until the link is open."""
+        """Wait until a link is open."""
 
         async def is_up() -> bool:
             return self.links.is_up(other.install_id)

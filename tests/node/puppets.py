@@ -20,11 +20,6 @@ from gateway.profile import NO_TOOLS, Policy, ProfileConfig, text_catalog
 Speak = Callable[[TurnRequest], str | Exception]
 
 
-def thanks_back(request: TurnRequest) -> str:
-    """Mention whoever spoke: two of these thank each other for ever."""
-    return f"@{request.trigger.author_handle} thank you"
-
-
 class Puppet:
     """One scripted agent. It survives restarts of its node, as the test does."""
 
