@@ -63,6 +63,10 @@ def check(pattern: re.Pattern[str], value: object, field: str) -> str:
 # Bidirectional controls, zero-width and other invisible formatting: they make one name look like
 # another, or turn the line around (attack 65, situation 86).
 _INVISIBLE: Final = {"Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
+# Letters, marks and symbols by category that draw nothing: fillers, joiners, variation selectors.
+_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(
+    chr(code) for code in (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+)
 
 
 def clean_name(value: object, field: str = "name", chars_max: int = NAME_CHARS_MAX) -> str:
@@ -75,7 +79,7 @@ def clean_name(value: object, field: str = "name", chars_max: int = NAME_CHARS_M
         raise Malformed("invalid_params", f"{field} must be text.", field=field)
     if len(value) > 4 * chars_max:
         raise Malformed("invalid_params", f"{field} is longer than {chars_max}.", field=field)
-    shown = "".join(c for c in value if unicodedata.category(c) not in _INVISIBLE or c in "\t\n")
+    shown = "".join(c for c in value if c in "\t\n" or not _is_hidden(c))
     shown = " ".join(unicodedata.normalize("NFC", shown).split())
     marks = sum(unicodedata.category(c) in {"Mn", "Me"} for c in shown)
     if not shown or marks * 2 > len(shown):
@@ -83,6 +87,10 @@ def clean_name(value: object, field: str = "name", chars_max: int = NAME_CHARS_M
     if len(shown) > chars_max:
         raise Malformed("invalid_params", f"{field} is longer than {chars_max}.", field=field)
     return shown
+
+
+def _is_hidden(character: str) -> bool:
+    return character in _BLANK or unicodedata.category(character) in _INVISIBLE
 
 
 def handle_from(name: str) -> str:

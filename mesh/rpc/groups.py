@@ -184,9 +184,7 @@ async def unsubscribe(surface: Surface, caller: Caller, params: RoomOnly) -> dic
 @method("groups.rename", params=Rename)
 async def rename(surface: Surface, caller: Caller, params: Rename) -> dict[str, Any]:
     """Give a room another name."""
-    made: dict[str, Any] = await surface.rooms.control(
-        params.room_id, "room.renamed", {"name": params.name}
-    )
+    made: dict[str, Any] = await surface.rooms.rename(params.room_id, params.name)
     return made
 
 

@@ -172,6 +172,10 @@ class Conversation:
         proposal = self._operator.propose(room_id, kind, me.member_id, payload)
         return await self._submit(runner, proposal, wait_ms)
 
+    async def rename(self, room_id: str, name: str) -> dict[str, Any]:
+        """Give a room another name, cleaned as the first one was (situation 86)."""
+        return await self.control(room_id, "room.renamed", {"name": ids.clean_name(name)})
+
     async def leave(self, room_id: str) -> dict[str, Any]:
         """The operator's person leaves, and with it the agents homed here."""
         me = self._operator.me(self._rooms.get(room_id).state)
