@@ -238,10 +238,10 @@ class Switchboard:
             case Preview():
                 to.invitations.on_preview(install_id, message)
             case PreviewResult():
-                to.joining.on_preview_result(message)
+                to.joining.on_preview_result(install_id, message)
             case RedeemResult():
                 if not to.invitations.on_result(message):
-                    to.joining.on_result(message)
+                    to.joining.on_result(install_id, message)
             case Redeem() if to.invitations.on_redeem(install_id, message):
                 pass  # relayed, or refused there
             case _:

@@ -44,6 +44,8 @@ _RETRY_S: Final = 5.0
 _GIVE_UP_S: Final = 24 * 3_600
 OPERATION: Final = "invitations.accept"
 OWNER: Final = "operator"
+# Of several addresses that failed, the one that answered wrongly tells most.
+_TELLING: Final = ("peer_identity_mismatch", "duplicate_instance", "not_a_node", "unsupported")
 
 Spawn = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -85,8 +87,10 @@ class Joining:
         self._entropy = entropy
         self._spawn = spawn
         self._log = log
-        self._previews: dict[str, asyncio.Future[PreviewResult]] = {}
-        self._results: dict[str, asyncio.Future[RedeemResult]] = {}
+        # (inviter, invitation) -> everybody here who waits for the inviter's answer
+        self._previews: dict[tuple[str, str], list[asyncio.Future[PreviewResult]]] = {}
+        # (inviter, request) -> the one attempt that is under way
+        self._results: dict[tuple[str, str], asyncio.Future[RedeemResult]] = {}
         self._under_way: dict[str, asyncio.Event] = {}
 
     # --- preview ---------------------------------------------------------------------------
@@ -95,15 +99,16 @@ class Joining:
         """Who invites to what. Nothing is spent.
 
         Raises:
-            MeshError: `invitation_damaged`, `not_reachable`, `peer_identity_mismatch`, or why
-                the invitation is refused.
+            MeshError: `invitation_damaged`, `not_reachable`, `not_a_node`,
+                `peer_identity_mismatch`, or why the invitation is refused.
         """
         link = decode_link(link_text)
         inviter = await self._reach(link)
         nonce = self._entropy.bytes(32)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[PreviewResult] = loop.create_future()
-        self._previews[link.invitation_id] = answer
+        waiting = self._previews.setdefault((inviter, link.invitation_id), [])
+        waiting.append(answer)
         asked = Preview(
             invitation_id=link.invitation_id,
             room_id=link.room_id,
@@ -117,7 +122,9 @@ class Joining:
         except TimeoutError:
             raise Refused("not_reachable", "The inviting machine does not answer.") from None
         finally:
-            self._previews.pop(link.invitation_id, None)
+            waiting.remove(answer)
+            if not waiting:
+                self._previews.pop((inviter, link.invitation_id), None)
         if result.reason:
             raise _refusal(result.reason, "")
         return decode_object(result.body)
@@ -127,18 +134,20 @@ class Joining:
         inviter = ids.install_id(link.inviter_key)
         if self._links.is_up(inviter):
             return inviter
-        failure = Refused("not_reachable", "The inviting machine cannot be reached from here.")
-        mismatch: MeshError | None = None
-        for address in self._peers.addresses(inviter, link.addresses):
+        failure: MeshError | None = None
+        known = self._peers.addresses(inviter, ())
+        for address in dict.fromkeys((*link.addresses, *known)):
             try:
-                hello = await self._dials.dial_once(address, inviter)
+                await self._dials.dial_once(address, inviter)
             except MeshError as error:
-                if error.reason in {"peer_identity_mismatch", "duplicate_instance"}:
-                    mismatch = error
                 self._log.info("joining.dial", address=address, reason=error.reason)
-                continue
-            return hello.install_id
-        raise mismatch or failure
+                if _tells(error) > _tells(failure):
+                    failure = error
+            else:
+                return inviter
+        raise failure or Refused(
+            "not_reachable", "The inviting machine cannot be reached from here."
+        )
 
     # --- accept ----------------------------------------------------------------------------
 
@@ -162,13 +171,7 @@ class Joining:
         input_sha256 = hashlib.sha256(encode(asked)).hexdigest()
         row = await self._receipts.get(request_id, OWNER)
         if row is None:
-            agents = [self._agent(wish) for wish in lend]
-            # Asking first costs nothing and says what is wrong before anything is written.
-            offered = await self.preview(link_text)
-            if offered["already_member"]:
-                raise Refused("conflict", "You are a member of that room already.")
-            person = self._operator.person(str(offered["role"]), display_name)
-            row = self._row(link, request_id, [person, *agents], input_sha256)
+            row = await self._prepare(link_text, request_id, display_name, lend)
         row = await self._receipts.open(replace(row, input_sha256=input_sha256))
         if row.status == "pending":
             ended = self._begin(row)
@@ -177,6 +180,26 @@ class Joining:
                     await ended.wait()
             row = await self._receipts.get(request_id, OWNER) or row
         return receipt_json(row)
+
+    async def _prepare(
+        self,
+        link_text: str,
+        request_id: str,
+        display_name: str | None,
+        lend: Sequence[dict[str, Any]],
+    ) -> ReceiptRow:
+        """A new receipt with its signed seats, not stored yet; or the one that came first."""
+        agents = [self._agent(wish) for wish in lend]
+        # Asking first costs nothing and says what is wrong before anything is written.
+        offered = await self.preview(link_text)
+        if offered.get("already_member") is True:
+            # The same request may have been carried out while the preview was under way.
+            earlier = await self._receipts.get(request_id, OWNER)
+            if earlier is None:
+                raise Refused("conflict", "You are a member of that room already.")
+            return earlier
+        person = self._operator.person(str(offered.get("role")), display_name)
+        return self._row(decode_link(link_text), request_id, [person, *agents])
 
     async def operation(self, request_id: str) -> dict[str, Any]:
         """The receipt. Never executes anything."""
@@ -207,7 +230,6 @@ class Joining:
         link: InvitationLink,
         request_id: str,
         members: Sequence[Member],
-        input_sha256: str,
     ) -> ReceiptRow:
         seats = [self._propose(link, member) for member in members]
         now_ms = self._clock.now().wall_ms
@@ -215,7 +237,7 @@ class Joining:
             request_id=request_id,
             operation=OPERATION,
             owner=OWNER,
-            input_sha256=input_sha256,
+            input_sha256="",
             status="pending",
             reason="",
             message="",
@@ -278,12 +300,13 @@ class Joining:
             secret=link.secret,
             proposals=wires,
         )
+        inviter = ids.install_id(link.inviter_key)
         give_up_ms = (link.expires_at_s + _GIVE_UP_S) * 1_000
         while self._clock.now().wall_ms < give_up_ms:
             answer: asyncio.Future[RedeemResult] = asyncio.get_running_loop().create_future()
-            self._results[request_id] = answer
+            self._results[inviter, request_id] = answer
             try:
-                inviter = await self._reach(link)
+                await self._reach(link)
                 if self._links.send(inviter, asked):
                     async with asyncio.timeout(_ANSWER_S):
                         result = await answer
@@ -294,7 +317,7 @@ class Joining:
             except MeshError as error:
                 self._log.info("joining.unreachable", reason=error.reason)
             finally:
-                self._results.pop(request_id, None)
+                self._results.pop((inviter, request_id), None)
             await asyncio.sleep(_RETRY_S)
         raise Refused("uncertain", "The room's host was never heard again.")
 
@@ -336,15 +359,15 @@ class Joining:
 
     # --- links -----------------------------------------------------------------------------
 
-    def on_preview_result(self, result: PreviewResult) -> None:
-        """The inviter's answer to a preview."""
-        waiting = self._previews.get(result.invitation_id)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(result)
+    def on_preview_result(self, install_id: str, result: PreviewResult) -> None:
+        """The inviter's answer to a preview; nobody else's counts."""
+        for waiting in self._previews.get((install_id, result.invitation_id), ()):
+            if not waiting.done():
+                waiting.set_result(result)
 
-    def on_result(self, result: RedeemResult) -> None:
-        """The room's answer to a redemption."""
-        waiting = self._results.get(result.request_id)
+    def on_result(self, install_id: str, result: RedeemResult) -> None:
+        """The room's answer to a redemption, by the install that was asked."""
+        waiting = self._results.get((install_id, result.request_id))
         if waiting is not None and not waiting.done():
             waiting.set_result(result)
 
@@ -366,3 +389,10 @@ def receipt_json(row: ReceiptRow) -> dict[str, Any]:
 def _refusal(reason: str, message: str) -> MeshError:
     known = reason if reason in REASONS else "forbidden"
     return Refused(known, message or f"The invitation was refused: {known}.")
+
+
+def _tells(error: MeshError | None) -> int:
+    """How much a failed dial says about the address: 0 where it says nothing."""
+    if error is None or error.reason not in _TELLING:
+        return 0
+    return len(_TELLING) - _TELLING.index(error.reason)

@@ -55,12 +55,18 @@ class WrongClock:
 
     def __init__(self) -> None:
         self.ahead_ms = 0
+        self._stopped_at_ms: int | None = None
         self._real = SystemClock()
+
+    def stops_at(self, wall_ms: int) -> None:
+        """Show that instant from now on."""
+        self._stopped_at_ms = wall_ms
 
     def now(self) -> Now:
         """Read both clocks; only the wall clock is wrong."""
         real = self._real.now()
-        return Now(wall_ms=real.wall_ms + self.ahead_ms, mono_s=real.mono_s)
+        shown_ms = self._stopped_at_ms or real.wall_ms + self.ahead_ms
+        return Now(wall_ms=shown_ms, mono_s=real.mono_s)
 
 
 class ImpatientEntropy(SystemEntropy):
