@@ -13,12 +13,11 @@
 import { live } from "./vendor/lit-html/directives/live.js";
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { icon } from "./icon.js";
-import { nameOf, picture, presenceWords } from "./marks.js";
+import { nameOf, presenceWords } from "./marks.js";
 import { present } from "./member.js";
-import {
-  ALL, byHandle, completed, mentioned, queryAt, suggestions, unknownMentions,
-} from "./mentions.js";
-import { cleanName, shortId, shownName } from "./names.js";
+import { byHandle, completed, mentioned, queryAt, suggestions, unknownMentions } from "./mentions.js";
+import { cleanName, shownName } from "./names.js";
+import { suggestionList } from "./suggestion_list.js";
 
 /** Longest text of a message, in characters; the node refuses longer ones too. */
 export const TEXT_LENGTH_MAX = 16_000;
@@ -68,15 +67,16 @@ export class Composer {
     const isOpen = this.query !== null && this.found.length > 0;
     return html`<form class="composer" data-role="composer"
       @submit=${(/** @type {Event} */ event) => this.#submit(event, feed)}>
-      ${isOpen ? this.#list(feed) : nothing}
+      ${isOpen
+        ? suggestionList(this.found, this.at, this.page.now(), (handle) => this.#take(feed, handle))
+        : nothing}
       <div class="hint" role="status" data-role="hint">${this.#hint(feed, text)}</div>
       <div class="field">
         <textarea data-role="composer-text" rows="1" enterkeyhint="send" autocomplete="off"
           maxlength=${TEXT_LENGTH_MAX} dir="auto" spellcheck="true"
           placeholder="Write a message"
           aria-label="Message to ${shownName(feed.state.room.name, feed.room_id)}"
-          role="combobox" aria-autocomplete="list" aria-haspopup="listbox"
-          aria-expanded=${String(isOpen)} aria-controls="suggestions"
+          aria-autocomplete="list" aria-controls=${isOpen ? "suggestions" : nothing}
           aria-activedescendant=${isOpen ? `suggestion-${this.at}` : nothing}
           .value=${live(text)}
           @input=${() => this.#typed(feed)}
@@ -147,6 +147,15 @@ export class Composer {
     this.found = query ? suggestions(query.word, present(feed.state.members)) : [];
     if (query?.start !== this.query?.start || this.at >= this.found.length) this.at = 0;
     this.query = query;
+    this.#say();
+  }
+
+  /** A field of several lines cannot be a combobox: what is chosen is said instead. */
+  #say() {
+    const chosen = this.found[this.at];
+    if (chosen) {
+      this.page.announcement = `@${chosen.handle}, ${this.at + 1} of ${this.found.length}`;
+    }
     this.page.redraw();
   }
 
@@ -184,7 +193,7 @@ export class Composer {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       this.at = (this.at + step + this.found.length) % this.found.length;
-      this.page.redraw();
+      this.#say();
       return true;
     }
     if (event.key === "Escape") {
@@ -229,21 +238,6 @@ export class Composer {
     this.page.scroll.toFoot();
   }
 
-  /** @param {RoomFeed} feed */
-  #list(feed) {
-    const now = this.page.now();
-    return html`<ul class="suggestions" id="suggestions" role="listbox" aria-label="Members"
-      data-role="suggestions">
-      ${this.found.map(({ handle, member }, at) => html`<li id="suggestion-${at}" role="option"
-        aria-selected=${String(at === this.at)} data-role="suggestion" data-handle=${handle}
-        data-member-id=${member?.member_id ?? nothing}
-        @pointerdown=${(/** @type {Event} */ event) => {
-          event.preventDefault(); // The field keeps the focus.
-          this.#take(feed, handle);
-        }}>${member === null ? allView() : suggestionView(member, now)}</li>`)}
-    </ul>`;
-  }
-
   /**
    * @param {RoomFeed} feed
    * @param {string} text
@@ -262,25 +256,6 @@ export class Composer {
     return unknown === undefined ? nothing
       : html`${icon("warn")}<span>Nobody here is called <bdi>@${cleanName(unknown)}</bdi>.</span>`;
   }
-}
-
-/**
- * @param {import("./surface.js").Member} member
- * @param {number} now_ms
- */
-function suggestionView(member, now_ms) {
-  const { member_id: id, display_name: name, kind, presence } = member;
-  return html`${picture({ id, name, kind, presence })}
-    <span class="who"><strong>@<bdi>${cleanName(member.handle)}</bdi></strong>
-      ${nameOf(name, id)}</span>
-    <span class="where">${kind} on ${nameOf(member.install_name, member.install_id)} ·
-      ${shortId(id)} · ${presenceWords(member, now_ms)}</span>`;
-}
-
-function allView() {
-  return html`<span class="picture agent">${icon("people")}</span>
-    <span class="who"><strong>@${ALL}</strong></span>
-    <span class="where">every agent of this room</span>`;
 }
 
 /**

@@ -80,7 +80,7 @@ function awayView(invitation, actions) {
   return html`<h1>You are invited to a room</h1>
     <p>Rooms live on people’s own machines. To see who invites to what, and to join, run this on
       yours:</p>
-    <div class="command long"><code data-role="join-command">${command}</code>
+    <div class="command long"><code data-role="join-command" tabindex="0">${command}</code>
       <button type="button" class="button small" data-role="copy"
         @click=${() => actions.copy(command)}>
         ${icon(actions.isCopied ? "check" : "copy")}${actions.isCopied ? "Copied" : "Copy"}</button>
@@ -141,11 +141,10 @@ function loanFields({ name, display_name, description }) {
   const permission = (/** @type {string} */ word, /** @type {string} */ words) => html`<label
     class="check small"><input type="checkbox" name="${word}:${name}" checked />
     <span>${words}</span></label>`;
-  return html`<details class="loan" data-role="loan" data-profile=${name}>
-    <summary><label class="check"><input type="checkbox" name="lend:${name}"
-      @click=${(/** @type {Event} */ event) => openLoan(event)} />
+  return html`<div class="loan" data-role="loan" data-profile=${name}>
+    <label class="check"><input type="checkbox" name="lend:${name}" />
       <span><strong>${nameOf(display_name, name)}</strong>
-        <small>${cleanName(description)}</small></span></label></summary>
+        <small>${cleanName(description)}</small></span></label>
     <div class="loan-terms">
       <p class="checks">${permission("dispatch", "may be asked")}
         ${permission("stop", "may be stopped")} ${permission("status", "may be watched")}</p>
@@ -158,17 +157,7 @@ function loanFields({ name, display_name, description }) {
       </div>
       <p class="quiet">You can take it back at any moment; a running answer then stops.</p>
     </div>
-  </details>`;
-}
-
-/**
- * The terms open with the choice, and close without it.
- * @param {Event} event
- */
-function openLoan(event) {
-  const box = /** @type {HTMLInputElement} */ (event.currentTarget);
-  const details = box.closest("details");
-  if (details) details.open = box.checked;
+  </div>`;
 }
 
 /**

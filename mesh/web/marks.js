@@ -41,8 +41,8 @@ export function picture({ name, id, kind, presence }) {
 export function presenceWords(member, now_ms) {
   const since = member.presence_since;
   const when = since && member.presence !== "online" ? ` since ${moment(since, now_ms)}` : "";
-  const why = member.reason ? `: ${reasonWords(member.reason)}` : "";
-  return `${member.presence}${when}${member.presence === "online" ? "" : why}`;
+  const isSaid = !member.reason || member.presence === "online" || member.reason === member.presence;
+  return `${member.presence}${when}${isSaid ? "" : `: ${reasonWords(member.reason ?? "")}`}`;
 }
 
 /** @type {Record<string, string>} */

@@ -44,10 +44,6 @@ export function foldMemberEvent(members, event) {
       });
     case "member.muted":
       return changed(members, payload.member_id, { muted: payload.muted === true });
-    case "route.registered":
-      return changed(members, payload.member_id, {
-        lent: { permissions: payload.permissions ?? [], until: payload.expires_at ?? null },
-      });
     case "route.revoked":
     case "grant.revoked":
       return changed(members, payload.member_id, {

@@ -82,14 +82,31 @@ function memberView(page, feed, member, resembles) {
       </span>
       ${icon(isExpanded ? "up" : "down")}
     </button>
-    ${resembles ? html`<p class="alike">${icon("warn")}<span>Looks like
-      ${nameOf(feed.state.members.get(resembles)?.display_name, resembles)}
-      (<code>${shortId(resembles)}</code>). This one is
-      <code>${shortId(id)}</code>.</span></p>` : nothing}
+    ${alikeView(member, resembles ? feed.state.members.get(resembles) : undefined, isExpanded)}
     ${turn ? turnView(page, feed, turn) : nothing}
-    ${member.kind === "agent" && member.lent ? lentView(page, member) : nothing}
+    ${member.lent && member.presence !== "withdrawn" ? lentView(page, member) : nothing}
     ${isExpanded ? details(page, feed, member) : nothing}
   </li>`;
+}
+
+/**
+ * A name made of look-alike letters is a warning; the same name is common, and its handle and
+ * machine stand there anyway.
+ * @param {Member} member
+ * @param {Member|undefined} first who had the name before
+ * @param {boolean} isExpanded
+ */
+function alikeView(member, first, isExpanded) {
+  if (first === undefined) return nothing;
+  const isSame = cleanName(member.display_name) === cleanName(first.display_name);
+  if (isSame && !isExpanded) return nothing;
+  const other = html`@<bdi>${cleanName(first.handle)}</bdi>
+    (<code>${shortId(first.member_id)}</code>)`;
+  return html`<p class="alike ${isSame ? "" : "warn"}" data-role="alike"
+    data-state=${isSame ? "same" : "imitates"}>${icon(isSame ? "people" : "warn")}
+    <span>${isSame ? html`Has the name of ${other} too.`
+      : html`Only looks like ${nameOf(first.display_name, first.member_id)}, ${other}.`}
+      This one is <code>${shortId(member.member_id)}</code>.</span></p>`;
 }
 
 /**

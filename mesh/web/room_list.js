@@ -9,7 +9,7 @@ import { repeat } from "./vendor/lit-html/directives/repeat.js";
 import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { brand, icon } from "./icon.js";
 import { emptyPlace, nameOf } from "./marks.js";
-import { cleanName, shownName } from "./names.js";
+import { cleanName } from "./names.js";
 import { isMessage } from "./timeline.js";
 import { moment } from "./times.js";
 
@@ -68,16 +68,15 @@ function roomItem(page, feed) {
   const last = events.findLast(isMessage);
   const own = page.rooms.outgoing.onTheirWay(feed);
   const waiting = own.filter((item) => item.state !== "sending").length;
-  const label = `${shownName(room.name, room.room_id)}${isUnread ? `, ${count} new` : ""}`;
   return html`<li><a class="room ${isCurrent ? "current" : ""} ${isUnread ? "unread" : ""}"
     href="#/r/${encodeURIComponent(feed.room_id)}" data-role="room" data-room-id=${feed.room_id}
-    data-unread=${count} aria-current=${isCurrent ? "page" : "false"} aria-label=${label}>
+    data-unread=${count} aria-current=${isCurrent ? "page" : "false"}>
     <span class="lines">
       <span class="name">${nameOf(room.name, room.room_id)}
         ${room.disbanded_at === null ? nothing : icon("lock")}</span>
       <span class="sub">${last
         ? html`<bdi>${cleanName(last.actor.display_name)}</bdi>: <bdi>${cleanName(
-            String(last.payload.text ?? "").slice(0, 80))}</bdi>`
+            String(last.payload.text ?? "").replace(/[*_`#>~]+/g, "").slice(0, 80))}</bdi>`
         : `${room.members} ${room.members === 1 ? "member" : "members"}`}</span>
     </span>
     <span class="side">
@@ -85,7 +84,8 @@ function roomItem(page, feed) {
       ${waiting > 0 ? html`<span class="badge waiting" title="waiting to be sent"
         >${icon("clock")}${waiting}</span>` : nothing}
       ${isUnread ? html`<span class="badge ${mentioned ? "mention" : ""}" data-role="unread-count"
-        >${mentioned ? "@" : ""}${count > 99 ? "99+" : count}</span>` : nothing}
+        >${mentioned ? "@" : ""}${count > 99 ? "99+" : count}<span class="visually-hidden">
+        new</span></span>` : nothing}
     </span>
   </a></li>`;
 }

@@ -58,12 +58,11 @@ function headView(page, feed) {
           ${icon("invite")}<span class="wide">Invite</span></button>`
       : nothing}
     <button type="button" class="button faces" data-role="members-toggle"
-      aria-label="${inside.length} members"
       aria-pressed=${page.isWide.matches ? String(page.preferences.isPanelOpen) : "false"}
       @click=${() => toggleMembers(page, feed)}>
       <span class="stack" aria-hidden="true">${inside.slice(0, 4).map((member) =>
         picture({ id: member.member_id, name: member.display_name, kind: member.kind }))}</span>
-      <span>${inside.length || room.members}</span>
+      <span>${inside.length || room.members}<span class="visually-hidden"> members</span></span>
     </button>
   </header>`;
 }
@@ -228,7 +227,8 @@ function partView(part, page) {
   if (typeof part === "string") return part;
   if ("until" in part) return moment(part.until, page.now());
   if ("quote" in part) return html`<q><bdi>${cleanName(part.quote)}</bdi></q>`;
-  return html`<strong>${nameOf(part.name, part.id)}</strong>`;
+  return html`<strong>${nameOf(part.name, part.id)}</strong>${part.handle
+    ? html` (@<bdi>${cleanName(part.handle)}</bdi>)` : nothing}`;
 }
 
 /**

@@ -8,8 +8,11 @@
  * @import { Member, RoomEvent } from "./surface.js"
  */
 
+import { skeleton } from "./names.js";
+
 /**
- * @typedef {string|{name: string, id: string}|{until: number}|{quote: string}} Part
+ * @typedef {{name: string, id: string, handle?: string}} Named
+ * @typedef {string|Named|{until: number}|{quote: string}} Part
  * @typedef {{icon: string, tone: "plain"|"good"|"warn"|"bad", parts: Part[],
  *   state: string}} Line
  */
@@ -51,7 +54,7 @@ export function allowed(permissions) {
  */
 export function lineOf(event, members) {
   const { payload } = event;
-  const actor = { name: event.actor.display_name, id: event.actor.id };
+  const actor = namedActor(members, event);
   const member = named(members, payload.member_id);
   switch (event.kind) {
     case "room.created":
@@ -66,7 +69,7 @@ export function lineOf(event, members) {
     case "room.disbanded":
       return line("lock", "bad", "disbanded", [actor, " closed this room"]);
     case "member.joined":
-      return joined(event, actor);
+      return joined(event, actor, members);
     case "member.left":
       return left(event, actor, member);
     case "member.muted":
@@ -78,10 +81,7 @@ export function lineOf(event, members) {
     case "invitation.revoked":
       return line("link", "plain", "uninvited", [actor, " took an invitation back"]);
     case "route.registered":
-      return line("handshake", "good", "lent", [
-        member, ` may ${allowed(payload.permissions)} here`,
-        ...(payload.expires_at ? [" until ", { until: payload.expires_at }] : []),
-      ]);
+      return lent(event, members, member);
     case "grant.revoked":
     case "route.revoked":
       return line("withdrawn", "warn", "withdrawn", [
@@ -148,22 +148,69 @@ function line(icon, tone, state, parts) {
  * @param {ReadonlyMap<string, Member>} members
  * @param {string|null|undefined} member_id
  * @param {{display_name?: string}} [seat]
- * @returns {{name: string, id: string}|null}
+ * @returns {Named|null}
  */
 function named(members, member_id, seat) {
   if (typeof member_id !== "string") return null;
   const name = members.get(member_id)?.display_name ?? seat?.display_name ?? "";
-  return { name, id: member_id };
+  return withHandle(members, { name, id: member_id });
+}
+
+/**
+ * @param {ReadonlyMap<string, Member>} members
+ * @param {RoomEvent} event
+ * @returns {Named}
+ */
+function namedActor(members, { actor }) {
+  return withHandle(members, { name: actor.display_name, id: actor.id });
+}
+
+/** @type {WeakMap<ReadonlyMap<string, Member>, ReadonlySet<string>>} */
+const shared = new WeakMap();
+
+/**
+ * Adds the handle where several members have one name: a line must say which of them it means.
+ * @param {ReadonlyMap<string, Member>} members
+ * @param {Named} who
+ * @returns {Named}
+ */
+function withHandle(members, who) {
+  let names = shared.get(members);
+  if (names === undefined) {
+    const all = [...members.values()].map((member) => skeleton(member.display_name));
+    names = new Set(all.filter((name, at) => all.indexOf(name) !== at));
+    shared.set(members, names);
+  }
+  const handle = members.get(who.id)?.handle;
+  return handle && names.has(skeleton(who.name)) ? { ...who, handle } : who;
+}
+
+/**
+ * What an agent may do here. Only a loan is worth a line: an agent of the host is at home, and
+ * the event itself comes again whenever a grant within the loan is renewed.
+ * @param {RoomEvent} event
+ * @param {ReadonlyMap<string, Member>} members
+ * @param {Named|null} member
+ * @returns {Line|null}
+ */
+function lent({ payload }, members, member) {
+  const loan = members.get(payload.member_id)?.lent;
+  if (!loan) return null;
+  return line("handshake", "good", "lent", [
+    member, ` may ${allowed(payload.permissions)} here`,
+    ...(loan.until ? [" until ", { until: loan.until }] : []),
+  ]);
 }
 
 /**
  * @param {RoomEvent} event
- * @param {{name: string, id: string}} actor
+ * @param {Named} actor
+ * @param {ReadonlyMap<string, Member>} members
  * @returns {Line}
  */
-function joined(event, actor) {
+function joined(event, actor, members) {
   const seat = event.payload.member ?? {};
-  const who = { name: seat.display_name ?? "", id: seat.member_id ?? "" };
+  const who = withHandle(members, { name: seat.display_name ?? "", id: seat.member_id ?? "" });
   const where = { name: seat.install_name ?? "", id: seat.install_id ?? "" };
   if (event.payload.invitation_id) {
     const how = seat.kind === "agent" ? " was lent to this room from " : " joined from ";
@@ -177,8 +224,8 @@ function joined(event, actor) {
 
 /**
  * @param {RoomEvent} event
- * @param {{name: string, id: string}} actor
- * @param {{name: string, id: string}|null} member
+ * @param {Named} actor
+ * @param {Named|null} member
  * @returns {Line}
  */
 function left(event, actor, member) {
@@ -189,7 +236,7 @@ function left(event, actor, member) {
 
 /**
  * @param {RoomEvent} event
- * @param {{name: string, id: string}|null} member
+ * @param {Named|null} member
  * @returns {Line}
  */
 function failed(event, member) {

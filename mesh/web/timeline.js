@@ -56,7 +56,10 @@ export function rowsOf(state, pending, marks) {
   let unread = marks.unread_after;
   const notices = [...state.notices, ...endedDrafts(state)].sort((a, b) => seqOf(a) - seqOf(b));
   let next = 0;
+  /** @type {Map<string, string>} what each member was last said to be allowed */
+  const allowances = new Map();
   for (const event of state.events) {
+    if (isRenewal(event, allowances)) continue;
     for (; next < notices.length && seqOf(notices[next]) < event.seq; next += 1) {
       previous = pushAside(rows, state, notices[next]) ? null : previous;
     }
@@ -79,6 +82,20 @@ export function rowsOf(state, pending, marks) {
   }
   for (; next < notices.length; next += 1) pushAside(rows, state, notices[next]);
   return [...rows, ...draftRows(state), ...pendingRows(state, pending, previous)];
+}
+
+/**
+ * A route that is registered again with the same permissions says nothing new.
+ * @param {RoomEvent} event
+ * @param {Map<string, string>} allowances kept up to date here
+ */
+function isRenewal({ kind, payload }, allowances) {
+  if (kind === "grant.revoked" || kind === "route.revoked") allowances.delete(payload.member_id);
+  if (kind !== "route.registered") return false;
+  const permissions = String(payload.permissions);
+  const isSame = allowances.get(payload.member_id) === permissions;
+  allowances.set(payload.member_id, permissions);
+  return isSame;
 }
 
 /**

@@ -94,6 +94,17 @@ test("what others wrote is a marked part of a line of the system, never its word
   assert.equal(lineOf(event(3, "newer.kind", {}), members), null);
 });
 
+test("where two members have one name, a line says which of them it means", () => {
+  const twins = new Map([
+    [AGENT, member(AGENT, { display_name: "Echo", handle: "echo@far" })],
+    ["m_2", member("m_2", { display_name: "echo", handle: "echo" })],
+    ["m_3", member("m_3", { display_name: "Scribe" })],
+  ]);
+  const removed = (member_id) => lineOf(event(1, "grant.revoked", { member_id }), twins).parts[0];
+  assert.equal(removed(AGENT).handle, "echo@far");
+  assert.equal(removed("m_3").handle, undefined);
+});
+
 test("a withdrawal says who and why", () => {
   const payload = { member_id: AGENT, reason: "lender_said_so" };
   const line = lineOf(event(1, "grant.revoked", payload), new Map());
