@@ -41,6 +41,11 @@ class Puppet:
         return Strings(self, config.name)
 
 
+def says(text: str) -> Puppet:
+    """A puppet with one answer to everything."""
+    return Puppet(lambda request: text)
+
+
 class Strings:
     """The backend that a puppet hangs on; one for each mount."""
 

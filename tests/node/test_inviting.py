@@ -166,7 +166,7 @@ async def test_what_is_no_node_is_said_to_be_none(
     status, content_type, body = NOT_A_NODE[kind]
     asked: list[str] = []
 
-    async def answer(request: web.Request) -> web.Response:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
         asked.append(request.path)
         headers = {"Location": "/login"} if status == 302 else {}
         return web.Response(status=status, content_type=content_type, text=body, headers=headers)
@@ -190,7 +190,7 @@ async def test_what_is_no_node_is_said_to_be_none(
 
 @asynccontextmanager
 async def _served(
-    answer: Callable[[web.Request], Awaitable[web.Response]],
+    answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
 ) -> AsyncIterator[int]:
     """A web server of that one answer; its port."""
     runner = web.ServerRunner(web.Server(answer))

@@ -7,7 +7,7 @@ import pytest
 
 from mesh.core.limits import BUDGET_PER_ROOT
 from tests.node.nodes import Followed, Install, World, a_world
-from tests.node.puppets import Puppet
+from tests.node.puppets import says
 from tests.stub_model.process import StubModel
 
 
@@ -64,7 +64,7 @@ async def test_a_triangle_spends_one_purse(tmp_path: Path) -> None:
         home = installs[0]
         for install, to in zip(installs, ("p2", "p3", "p1"), strict=True):
             name = f"p{installs.index(install) + 1}"
-            await install.mounts(name, Puppet(lambda request, to=to: f"@{to} your turn"))
+            await install.mounts(name, says(f"@{to} your turn"))
         room_id = await home.founds("Den", "p1", policy={"budget": 5})
         for number, guest in enumerate(installs[1:], 2):
             await guest.joins(home, room_id, lend=[f"p{number}"])

@@ -10,8 +10,9 @@ from mesh.client import RequestRejected
 from mesh.client.invitations import new_request_id
 from mesh.client.rooms import new_event_id
 from tests.node.nodes import Install, World, a_world, eventually
-from tests.node.puppets import Puppet
+from tests.node.puppets import Puppet, says
 
+LOOKS_LIKE_PAYPAL = "\u0440\u0430\u0443\u0440\u0430l"  # five letters are Cyrillic
 RLO, ZERO_WIDTH, FILLER = "\N{RIGHT-TO-LEFT OVERRIDE}", "\N{ZERO WIDTH SPACE}", "\N{HANGUL FILLER}"
 
 
@@ -21,8 +22,7 @@ async def test_three_profiles_named_default_are_three_members(tmp_path: Path) ->
         installs = await world.installs("desktop", "laptop", "phone")
         home = installs[0]
         for install in installs:
-            said = f"from {install.name}"
-            await install.mounts("default", Puppet(lambda request, said=said: said))
+            await install.mounts("default", says(f"from {install.name}"))
         room_id = await home.founds("Den", "default")
         for guest in installs[1:]:
             await guest.joins(home, room_id, lend=["default"])
@@ -47,8 +47,8 @@ async def test_a_namesake_never_answers_for_another(tmp_path: Path) -> None:
     """Situation 41: `research` lives on both; B's is asked, then B is away."""
     async with a_world(tmp_path) as world:
         home, away = await world.installs("desktop", "laptop")
-        here = await home.mounts("research", Puppet(lambda request: "from here"))
-        there = await away.mounts("research", Puppet(lambda request: "from there"))
+        here = await home.mounts("research", says("from here"))
+        there = await away.mounts("research", says("from there"))
         room_id = await home.founds("Den", "research")
         await away.joins(home, room_id, lend=["research"])
         await home.sees_agent(room_id, "research@laptop")
@@ -174,7 +174,7 @@ async def lookalikes(world: World) -> tuple[Install, list[dict[str, Any]]]:
     """A room of `paypal` and of a guest whose name only looks the same."""
     host, guest = await world.installs("desktop", "laptop")
     room_id = await host.founds("Den")
-    for name, install in (("PayPal", await world.install("phone")), ("раураl", guest)):
+    for name, install in (("PayPal", await world.install("phone")), (LOOKS_LIKE_PAYPAL, guest)):
         await install.sdk.invitations.accept(
             await host.invites(room_id), request_id=new_request_id(), display_name=name
         )
@@ -189,7 +189,7 @@ async def test_lookalikes_are_told_apart_by_what_cannot_be_chosen(tmp_path: Path
     """
     async with a_world(tmp_path) as world:
         _host, members = await lookalikes(world)
-        people = [m for m in members if m["display_name"] in {"PayPal", "раураl"}]
+        people = [m for m in members if m["display_name"] in {"PayPal", LOOKS_LIKE_PAYPAL}]
         assert len({m["handle"] for m in people}) == 2
         assert len({m["install_id"] for m in people}) == 2
         assert json.dumps(people[0]["display_name"]) != json.dumps(people[1]["display_name"])

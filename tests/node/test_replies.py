@@ -6,7 +6,7 @@ import pytest
 
 from mesh.core.link_messages import LinkMessage, Propose, TurnDispatch, TurnReport
 from tests.node.nodes import Install, a_world, eventually
-from tests.node.puppets import Puppet
+from tests.node.puppets import Puppet, says
 
 PASSES = ["", "   \n", "pass", "PASS.", "NO_REPLY", "  no_reply \n", "No reply.", "`pass`"]
 
@@ -42,7 +42,7 @@ async def test_a_turn_whose_answer_is_lost_is_answered_once(
     """Situation 15: the home drops what the target says, and dispatches again and again."""
     async with a_world(tmp_path) as world:
         home, target = await world.installs("desktop", "laptop")
-        puppet = await target.mounts("helper", Puppet(lambda request: "the answer"))
+        puppet = await target.mounts("helper", says("the answer"))
         room_id = await home.founds("Den")
         await target.joins(home, room_id, lend=["helper"])
         await home.sees_agent(room_id, "helper")
@@ -96,7 +96,7 @@ async def test_nothing_to_say_is_a_state_and_no_message(tmp_path: Path, word: st
     """Situation 38: the token is never forwarded and wakes nobody."""
     async with a_world(tmp_path) as world:
         home = await world.install("desktop")
-        quiet = await home.mounts("quiet", Puppet(lambda request: word))
+        quiet = await home.mounts("quiet", says(word))
         other = await home.mounts("other", Puppet())
         room_id = await home.founds("Den", "quiet", "other")
         await home.sees_agent(room_id, "quiet")
