@@ -20,7 +20,7 @@ from typing import Any, Final
 import click
 
 from mesh.cli import exit_codes
-from mesh.cli.demo_checks import Checks
+from mesh.cli.demo_checks import RUN_S, Checks
 from mesh.cli.demo_folder import DemoFolder
 from mesh.cli.demo_model import find_model
 from mesh.cli.demo_nodes import DemoNode, free_ports
@@ -33,13 +33,17 @@ from mesh.cli.failure import Failed
 from mesh.cli.terminal import Terminal
 
 PORT: Final = 7420
+MODEL_HELP: Final = (
+    "Seat @model: an endpoint that speaks OpenAI's protocol, as URL or URL#NAME; its key, if it "
+    "needs one, in ROOMMESH_MODEL_KEY. A model server on this machine is found without it."
+)
 LOG_LINES: Final = 5
 _ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command(help="Three nodes on this machine, to play with.")
 @click.option("--smoke", is_flag=True, help="Check each step, print a table, exit 0 or 1.")
-@click.option("--model", metavar="URL", help="Seat @model: an OpenAI-compatible URL[#NAME].")
+@click.option("--model", metavar="URL", help=MODEL_HELP)
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
@@ -93,7 +97,7 @@ async def _smoke(screen: Screen, model_url: str | None, first_port: int) -> int:
         await _start(screen, nodes)
         async with open_room(nodes) as room:
             screen.head()
-            rows = await Checks(room, screen, model).run()
+            rows = await Checks(room, screen, model).run(began_s + RUN_S)
         ok = all(row.ok for row in rows)
         took_ms = round((loop.time() - began_s) * 1_000)
         screen.verdict(rows, took_ms, [] if ok else _what_to_do(nodes))

@@ -68,7 +68,7 @@ class DemoFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     async def _start_keeper(self) -> None:
-        command = [sys.executable, "-m", "mesh.cli.demo_folder", str(self._presence_end)]
+        command = [sys.executable, "-P", "-m", "mesh.cli.demo_folder", str(self._presence_end)]
         self._keeper = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,

@@ -9,6 +9,7 @@ import os
 import sys
 import termios
 import tty
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final
 
@@ -46,8 +47,10 @@ class Keys:
         trace: TracebackType | None,
     ) -> None:
         asyncio.get_running_loop().remove_reader(self._terminal)
-        # What was typed and not read yet is not for the shell that comes after.
-        termios.tcsetattr(self._terminal, termios.TCSAFLUSH, self._mode)
+        # A terminal that was closed needs no mode any more. What was typed and not read yet is
+        # not for the shell that comes after.
+        with suppress(termios.error):
+            termios.tcsetattr(self._terminal, termios.TCSAFLUSH, self._mode)
 
     def _read(self) -> None:
         try:

@@ -141,7 +141,8 @@ class DemoNode:
     def _command(self) -> list[str]:
         up = ["up", "--listen", f"{LOOPBACK}:{self.port}", "--name", self.name, "--no-discovery"]
         lifeline = str(self._folder.lifeline)
-        command = [sys.executable, "-m", "mesh.cli.demo_child", lifeline]
+        # -P: a folder named mesh, where the demo was called, is not ours to run.
+        command = [sys.executable, "-P", "-m", "mesh.cli.demo_child", lifeline]
         return [*command, "--home", str(self.home), *up]
 
     async def _until_ready(self) -> None:

@@ -38,11 +38,13 @@ class Play:
 
     async def run(self) -> None:
         """Say what can be done, and do what is asked. Raises ClientError where a node is lost."""
+        keys = has_keys()
         await self._addresses()
+        self._screen.facts({"act": "playing", "keys": keys})
         Feed(self._room, self._screen).begin()
         for node in self._room.nodes:
             self._room.beside(self._mourn(node))
-        if not has_keys():
+        if not keys:
             self._screen.title("No keys: standard input is no terminal. Ctrl-C ends the demo.")
             await self._serve()
             return
@@ -141,13 +143,15 @@ class Play:
         for label, node in (("first", room.laptop), ("friend", room.friend)):
             if node.is_up:
                 screen.link(label, links[node.name])
-        if os.environ.get("SSH_CONNECTION"):
-            screen.title("From your own machine, first")
-            screen.terminal.line(f"  {ssh_line(os.environ, room.nodes)}")
+        tunnel = ssh_line(os.environ, room.nodes)
+        if tunnel:
+            screen.title("From the machine that you sit at, first")
+            screen.line(tunnel)
         screen.facts(
             {
                 "act": "addresses",
                 "room_id": room.room_id,
+                "tunnel": tunnel,
                 "links": links,
                 "nodes": [
                     {"name": n.name, "url": n.url, "home": str(n.home), "pid": n.pid}
@@ -159,9 +163,11 @@ class Play:
 
 
 def ssh_line(environ: Mapping[str, str], nodes: Sequence[DemoNode]) -> str:
-    """The command that brings the three ports to the machine one came from."""
-    parts = environ["SSH_CONNECTION"].split()
-    here, port = (parts[2], parts[3]) if len(parts) == 4 else ("HOST", SSH_PORT)
+    """The command that brings the ports to the machine one came from; "" where one is there."""
+    parts = environ.get("SSH_CONNECTION", "").split()
+    if len(parts) != 4:
+        return ""
+    _there, _from, here, port = parts
     tunnels = " ".join(f"-L {node.port}:{LOOPBACK}:{node.port}" for node in nodes)
     at_port = "" if port == SSH_PORT else f"-p {port} "
     return f"ssh {at_port}{tunnels} {getpass.getuser()}@{here}"

@@ -46,7 +46,6 @@ class DemoRoom:
         self.laptop, self.desktop, self.friend = self.nodes
         self.room_id = ""
         self.watches: dict[str, Watch] = {}
-        self.acknowledged: list[str] = []
         self._tasks = tasks
         self._beside: list[asyncio.Task[None]] = []
 
@@ -95,8 +94,6 @@ class DemoRoom:
         at_s = asyncio.get_running_loop().time()
         answer = await node.sdk.rooms.send(self.room_id, text, event_id=event_id, wait_ms=500)
         accepted = bool(answer["accepted"])
-        if accepted:
-            self.acknowledged.append(event_id)
         return Said(event_id=event_id, text=text, node=node, at_s=at_s, accepted=accepted)
 
     async def heard(self, said: Said, at: DemoNode) -> int:
@@ -170,7 +167,10 @@ async def open_room(nodes: Sequence[DemoNode]) -> AsyncIterator[DemoRoom]:
         yield room
     finally:
         room.end()
-        await tasks.__aexit__(None, None, None)
+        try:
+            await tasks.__aexit__(None, None, None)
+        except BaseExceptionGroup as faults:
+            raise faults.exceptions[0] from None
 
 
 def next_friday(now: datetime | None = None) -> datetime:

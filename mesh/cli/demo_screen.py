@@ -78,7 +78,11 @@ class Screen:
 
     def link(self, label: str, link: str) -> None:
         """An address to be copied, whole, on a line of its own."""
-        self.terminal.line(f"  {label:<{NAME_WIDTH}} {link}")
+        self.line(f"{label:<{NAME_WIDTH}} {link}")
+
+    def line(self, text: str) -> None:
+        """Something to be copied: never broken, however long it is."""
+        self.terminal.line(f"  {text}")
 
     def fields(self, pairs: Mapping[str, str]) -> None:
         """Keys, or anything else that has a short name and a sentence."""

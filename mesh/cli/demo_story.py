@@ -4,7 +4,7 @@ Every line says at which machine something was done, and what another one saw of
 told that was not seen: a line comes when it has happened, with the time that it took.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from mesh.cli.demo_model import Model
 from mesh.cli.demo_nodes import DemoNode
@@ -12,10 +12,10 @@ from mesh.cli.demo_room import PERMISSIONS, ROOM_NAME, DemoRoom, next_friday
 from mesh.cli.demo_screen import Screen
 from mesh.cli.failure import Failed
 
-TOUR = "@guide show us round, please"
-HELLO = "The lamp in the hall is broken. We will buy a new one on Monday."
-ECHO = "@echo can you hear us over there?"
-MINUTES = "@scribe summary, please"
+TOUR: Final = "@guide show us round, please"
+HELLO: Final = "The lamp in the hall is broken. We will buy a new one on Monday."
+ECHO: Final = "@echo can you hear us over there?"
+PRESENT: Final = "@scribe who is here?"
 
 
 class Story:
@@ -100,7 +100,7 @@ class Story:
     async def _borrow(self) -> None:
         room = self._room
         await self._ask(room.laptop, ECHO, "echo", room.friend)
-        await self._ask(room.friend, MINUTES, "scribe", room.laptop)
+        await self._ask(room.friend, PRESENT, "scribe", room.laptop)
 
     async def _seat_model(self, model: Model) -> None:
         room = self._room

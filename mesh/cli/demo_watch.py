@@ -6,6 +6,7 @@ is there once. Waiting is always for something seen, with a bound; what was not 
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Any, Final, TypeVar
@@ -16,6 +17,8 @@ from mesh.client import RoomEvent, RoomItem, RoomSignal, Unreachable
 T = TypeVar("T")
 SEEN_S: Final = 15.0
 LOG_PAGE: Final = 500
+SIGNALS_MAX: Final = 10_000
+"""Signals that are remembered; the oldest are forgotten first."""
 
 
 class NotSeen(Exception):
@@ -36,9 +39,10 @@ class Watch:
         self.node = node
         self.room_id = room_id
         self.events: list[RoomEvent] = []
-        self.signals: list[RoomSignal] = []
+        self.signals: deque[RoomSignal] = deque(maxlen=SIGNALS_MAX)
         self.listeners: list[Callable[[Watch, RoomItem], None]] = []
         self.is_torn = False
+        self._taken = 0
         self._news = asyncio.Event()
 
     async def follow(self) -> None:
@@ -62,6 +66,7 @@ class Watch:
                 self.signals.append(item)
             case _:
                 self.is_torn = True
+        self._taken += 1
         self._news.set()
         for listener in self.listeners:
             listener(self, item)
@@ -74,8 +79,7 @@ class Watch:
         try:
             async with asyncio.timeout(within_s):
                 while (value := found()) is None:
-                    self._news.clear()
-                    await self._news.wait()
+                    await self._more_than(self._taken)
                 return value
         except TimeoutError:
             raise NotSeen(f"Not seen on {self.node.name} within {within_s:g} s: {what}.") from None
@@ -99,11 +103,11 @@ class Watch:
         try:
             async with asyncio.timeout(within_s):
                 while True:
-                    self._news.clear()
+                    taken = self._taken
                     state = await self.node.sdk.rooms.state(self.room_id)
                     if is_so(state):
                         return state
-                    await self._news.wait()
+                    await self._more_than(taken)
         except TimeoutError:
             raise NotSeen(f"Not so on {self.node.name} within {within_s:g} s: {what}.") from None
 
@@ -130,6 +134,12 @@ class Watch:
         """The pieces of an answer that were seen while it was being written, in order."""
         found = (s.payload for s in self.signals if s.kind == "turn.delta")
         return [str(piece["text"]) for piece in found if piece["turn_id"] == turn_id]
+
+    async def _more_than(self, taken: int) -> None:
+        """Wait for news; several may wait at once, and none misses what came meanwhile."""
+        while self._taken == taken:
+            self._news.clear()
+            await self._news.wait()
 
 
 def _of(state: dict[str, Any], handle: str) -> dict[str, Any]:
