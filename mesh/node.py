@@ -159,9 +159,8 @@ class Node:
     # --- parts, in the order in which they start ---------------------------------------------
 
     async def _open_storage(self) -> None:
-        self._database = await self._stack.enter_async_context(
-            Database(self._settings.home / "mesh.db")
-        )
+        database = Database(self._settings.home / "mesh.db")
+        self._database = await self._stack.enter_async_context(database)
         self._saved = DiskSettings(self._database)
         incarnation = await self._saved.get(_INCARNATION)
         if incarnation is None:
@@ -188,6 +187,7 @@ class Node:
             advertised=[*self._settings.advertise, *filter(None, [self._settings.public_url])],
             lan=self.port.lan,
             loopback=self.port.loopback_link,
+            page=self.port.loopback,
         )
         self.links = LinkTable(
             us=self._us,

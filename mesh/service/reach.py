@@ -19,27 +19,37 @@ class Reach:
         advertised: Sequence[str],
         lan: Callable[[], Sequence[str]],
         loopback: Callable[[], str],
+        page: Callable[[], str],
     ) -> None:
-        """`lan` gives the addresses that are open to the network, none when it is closed."""
+        """`lan` gives the addresses that are open to the network, none when it is closed.
+
+        On this machine nodes dial `loopback`, and browsers open `page`.
+        """
         self._advertised = tuple(advertised)
         self._lan = lan
         self._loopback = loopback
+        self._page = page
 
     def addresses(self) -> tuple[str, ...]:
         """Addresses for other nodes: a loopback address only where there is nothing better."""
-        wide = tuple(dict.fromkeys((*self._advertised, *self._lan())))
-        return wide or (self._loopback(),)
+        return self._wide() or (self._loopback(),)
 
     def base(self) -> str:
-        """The address that stands in a link."""
-        return self.addresses()[0]
+        """The address that stands in a link.
+
+        Where only this machine can open it, it is that of the page: a browser would be warned
+        of our own certificate for nothing.
+        """
+        return next(iter(self._wide()), None) or self._page()
 
     def word(self) -> str:
         """`public`, `lan` or `this_machine`."""
         if any(_is_public(url) for url in self._advertised):
             return "public"
-        wide = (*self._advertised, *self._lan())
-        return "lan" if any(not _is_loopback(url) for url in wide) else "this_machine"
+        return "lan" if any(not _is_loopback(url) for url in self._wide()) else "this_machine"
+
+    def _wide(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self._advertised, *self._lan())))
 
 
 def _host(url: str) -> str:
