@@ -15,12 +15,20 @@ import { html, nothing } from "./vendor/lit-html/lit-html.js";
 import { icon } from "./icon.js";
 import { nameOf, presenceWords } from "./marks.js";
 import { present } from "./member.js";
-import { byHandle, completed, mentioned, queryAt, suggestions, unknownMentions } from "./mentions.js";
+import {
+  byHandle, completed, mentioned, queryAt, suggestions, unknownMentions,
+} from "./mentions.js";
 import { cleanName, shownName } from "./names.js";
 import { suggestionList } from "./suggestion_list.js";
 
-/** Longest text of a message, in characters; the node refuses longer ones too. */
-export const TEXT_LENGTH_MAX = 16_000;
+/** Longest text of a message, in bytes of UTF-8: the node refuses more. */
+export const TEXT_BYTES_MAX = 128 * 1024;
+
+/** @param {string} text */
+function isTooLong(text) {
+  if (text.length * 3 <= TEXT_BYTES_MAX) return false;
+  return new TextEncoder().encode(text).length > TEXT_BYTES_MAX;
+}
 
 export class Composer {
   /** @param {Page} page */
@@ -73,7 +81,7 @@ export class Composer {
       <div class="hint" role="status" data-role="hint">${this.#hint(feed, text)}</div>
       <div class="field">
         <textarea data-role="composer-text" rows="1" enterkeyhint="send" autocomplete="off"
-          maxlength=${TEXT_LENGTH_MAX} dir="auto" spellcheck="true"
+          dir="auto" spellcheck="true"
           placeholder="Write a message"
           aria-label="Message to ${shownName(feed.state.room.name, feed.room_id)}"
           aria-autocomplete="list" aria-controls=${isOpen ? "suggestions" : nothing}
@@ -85,7 +93,8 @@ export class Composer {
           @keydown=${(/** @type {KeyboardEvent} */ event) => this.#key(event, feed)}
         ></textarea>
         <button type="submit" class="button primary send" data-role="send" aria-label="Send"
-          title="Send (Enter)" ?disabled=${text.trim() === ""}>${icon("send")}</button>
+          title="Send (Enter)"
+          ?disabled=${text.trim() === "" || isTooLong(text)}>${icon("send")}</button>
       </div>
     </form>`;
   }
@@ -230,7 +239,7 @@ export class Composer {
   /** @param {RoomFeed} feed */
   #send(feed) {
     const text = this.text(feed.room_id).trim();
-    if (text === "") return;
+    if (text === "" || isTooLong(text)) return;
     this.#keep(feed.room_id, "");
     this.#close();
     this.page.rooms.answered();
@@ -243,6 +252,9 @@ export class Composer {
    * @param {string} text
    */
   #hint(feed, text) {
+    if (isTooLong(text)) {
+      return html`${icon("warn")}<span>This is longer than a message may be (128 KiB).</span>`;
+    }
     if (this.query !== null || !text.includes("@")) return nothing;
     const handles = byHandle(feed.state.members.values());
     const away = mentioned(text, handles).find((member) =>

@@ -41,8 +41,9 @@ export function picture({ name, id, kind, presence }) {
 export function presenceWords(member, now_ms) {
   const since = member.presence_since;
   const when = since && member.presence !== "online" ? ` since ${moment(since, now_ms)}` : "";
-  const isSaid = !member.reason || member.presence === "online" || member.reason === member.presence;
-  return `${member.presence}${when}${isSaid ? "" : `: ${reasonWords(member.reason ?? "")}`}`;
+  const { presence, reason } = member;
+  const isSaid = !reason || presence === "online" || reason === presence;
+  return `${presence}${when}${isSaid ? "" : `: ${reasonWords(reason)}`}`;
 }
 
 /** @type {Record<string, string>} */

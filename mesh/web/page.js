@@ -47,6 +47,7 @@ export class Page {
     this.rooms = new Rooms(this.connection, this.preferences, {
       redraw: () => this.redraw(),
       onListed: () => this.arrive(),
+      isAtFoot: () => this.scroll.isAtFoot,
       onMessage: (feed, event) => this.#announce(feed, event),
       now: this.now,
     });

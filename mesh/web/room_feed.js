@@ -18,8 +18,6 @@ import { isMessage } from "./timeline.js";
 export const WINDOW = 200;
 /** Further behind than this, the newest window is read instead of everything. */
 export const BEHIND_MAX = 1_000;
-/** Events kept of a room that nobody reads. */
-export const KEEP_UNREAD = 600;
 /** Messages wanted on the screen when a room is opened. */
 const MESSAGES_WANTED = 30;
 
@@ -205,9 +203,12 @@ export class RoomFeed {
     return this.state.first_seq < first_seq;
   }
 
-  /** Forgets old events of a room that is not on the screen. */
-  trim() {
-    this.#set(trimmed(this.state, KEEP_UNREAD));
+  /**
+   * Forgets old events, in larger steps so that it seldom happens.
+   * @param {number} keep
+   */
+  trimTo(keep) {
+    if (this.state.events.length > keep * 1.5) this.#set(trimmed(this.state, keep));
   }
 
   /**

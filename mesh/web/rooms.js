@@ -10,11 +10,16 @@ import { Outgoing } from "./outgoing.js";
 import { RoomFeed, WINDOW } from "./room_feed.js";
 import { unreadOf } from "./timeline.js";
 
+/** Events kept of a room that is not on the screen, and of one that is. */
+const KEEP_UNSEEN = 600;
+const KEEP_SEEN = 800;
+
 /** Events read of every room, for the line under its name. */
 const FOR_THE_LIST = 20;
 
 /**
- * @typedef {{redraw: () => void, onListed: () => void, now: () => number,
+ * @typedef {{redraw: () => void, onListed: () => void, isAtFoot: () => boolean,
+ *   now: () => number,
  *   onMessage: (feed: RoomFeed, event: RoomEvent) => void}} RoomsHooks
  */
 
@@ -126,13 +131,16 @@ export class Rooms {
     if (event.actor.id === feed.state.room.me) {
       this.outgoing.arrived(feed.room_id, event.event_id);
     }
+    const isLooked = this.opened.room_id === feed.room_id;
+    if (!isLooked) feed.trimTo(KEEP_UNSEEN);
+    else if (this.hooks.isAtFoot()) feed.trimTo(KEEP_SEEN);
     this.hooks.onMessage(feed, event);
   }
 
   /** @param {string} room_id */
   async open(room_id) {
     if (this.opened.room_id === room_id) return;
-    this.feed(this.opened.room_id)?.trim();
+    this.feed(this.opened.room_id)?.trimTo(KEEP_UNSEEN);
     const feed = this.feed(room_id);
     if (feed === undefined) return;
     const read = this.preferences.readSeq(room_id);
@@ -142,7 +150,7 @@ export class Rooms {
   }
 
   close() {
-    this.feed(this.opened.room_id)?.trim();
+    this.feed(this.opened.room_id)?.trimTo(KEEP_UNSEEN);
     this.opened = { room_id: null, unread_after: null };
   }
 

@@ -66,6 +66,12 @@ class Script:
             gap |= {"latest_seq": len(room.events), "state": room.state()}
             for socket in list(self.node.sockets):
                 await socket.send_json({"jsonrpc": "2.0", "method": "event", "params": gap})
+        if text == "flood":
+            for number in range(3_000):
+                words = {"text": f"Line **{number}** of many, with `code` and a @scribe."}
+                await self.node.publish(
+                    room, room.add("message.user", "m_" + "d" * 32, words, now_ms())
+                )
         if text == "cut":
             for socket in list(self.node.sockets):
                 await socket.close(code=4008, message=b"slow_reader")
