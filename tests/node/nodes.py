@@ -222,6 +222,17 @@ class Install:
         ):
             return json.loads(await response.read())
 
+    async def status_of(self, request: bytes) -> int:
+        """Send exactly these bytes to the port; the status of the answer."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            writer.write(request)
+            async with asyncio.timeout(WAIT_S):
+                return int((await reader.readline()).split()[1])
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
     # --- rooms ---------------------------------------------------------------------------------
 
     async def founds(self, name: str, *profiles: str, **more: Any) -> str:

@@ -12,7 +12,14 @@ from mesh.core import ids
 from mesh.core.event import Proposal, propose
 from mesh.core.identity import KeyChain, SigningKey
 from mesh.core.invitation import InvitationLink
-from mesh.core.link_messages import LinkMessage, Redeem, RedeemResult, WireProposal
+from mesh.core.link_messages import (
+    LinkMessage,
+    Propose,
+    Redeem,
+    RedeemResult,
+    Verdict,
+    WireProposal,
+)
 from mesh.core.member import Member
 from mesh.system import SystemEntropy
 from mesh.telemetry import Metrics, Redaction, make_log
@@ -47,7 +54,7 @@ class RawGuest:
             metrics=Metrics(),
             on_up=lambda hello: None,
             on_message=self._hear,
-            on_down=lambda install_id, reason: None,
+            on_down=lambda install_id, reason: self._news.set(),
         )
 
     def _hear(self, install_id: str, message: LinkMessage) -> None:
@@ -120,6 +127,36 @@ class RawGuest:
         asked = self.redemption(link, *proposals)
         assert self.links.send(inviter, asked)
         return await self.hears(RedeemResult, lambda r: r.request_id == asked.request_id)
+
+    def message(
+        self, room_id: str, member_id: str, text: str, kind: str = "message.user"
+    ) -> Proposal:
+        """A signed message that claims to be of that member."""
+        return propose(
+            self.key,
+            room_id=room_id,
+            event_id=secrets.token_hex(8),
+            kind=kind,
+            member_id=member_id,
+            payload={"text": text},
+            cause=None,
+            created_at_ms=time.time_ns() // 1_000_000,
+        )
+
+    async def proposes(self, install_id: str, proposal: Proposal) -> Verdict:
+        """Forward a proposal to a room's host; returns its verdict on this one."""
+        # The same bytes may be asked about twice: only what is heard from now on counts.
+        self.heard.clear()
+        wire = WireProposal(proposal.raw, proposal.signature)
+        assert self.links.send(install_id, Propose(room_id=proposal.room_id, proposals=(wire,)))
+        return await self.hears(Verdict, lambda verdict: verdict.key == proposal.key)
+
+    async def is_cut_by(self, install_id: str) -> None:
+        """Wait until the other side has ended the link."""
+        async with asyncio.timeout(WAIT_S):
+            while self.links.is_up(install_id):
+                self._news.clear()
+                await self._news.wait()
 
     async def redeems_with(self, link: InvitationLink, secret: bytes) -> RedeemResult:
         """Redeem with another secret."""

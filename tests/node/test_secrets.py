@@ -151,9 +151,8 @@ async def test_a_running_process_shows_no_token(tmp_path: Path) -> None:
         assert b"ready" in first, first
         control = json.loads((home / "control.json").read_text())
         token = control["token"].encode()
-        seen = [first]
-        for name in ("cmdline", "environ"):
-            seen.append(Path(f"/proc/{control['pid']}/{name}").read_bytes())
+        shown = [Path(f"/proc/{control['pid']}/{name}") for name in ("cmdline", "environ")]
+        seen = [first, *(path.read_bytes() for path in shown)]
         os.kill(control["pid"], signal.SIGTERM)
         async with asyncio.timeout(WAIT_S):
             rest, _ = await process.communicate()
