@@ -1,0 +1,112 @@
+"""One browser and two machines for this folder; fresh browser contexts and rooms for each test.
+
+The machines are called desktop (Ann's) and laptop (Ben's). A test may kill them: the next one
+finds both running again, on the same homes and ports.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+from tests.browser.machines import Machine
+from tests.browser.screens import Visit
+
+PARROT = {
+    "name": "parrot",
+    "backend": "builtin",
+    "display_name": "Parrot",
+    "description": "Says your own words again, slowly enough to watch.",
+    "options": {"agent": "echo", "pace_ms": 60},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Den:
+    """A room that Ann's desktop hosts, where Ben's laptop lends its parrot."""
+
+    room_id: str
+    parrot: str
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser(chromium: str, chromium_arguments: list[str]) -> AsyncIterator[Browser]:
+    """A Chromium without a window."""
+    async with async_playwright() as playwright:
+        opened = await playwright.chromium.launch(
+            executable_path=chromium,
+            # The machines are here: no proxy of the environment lies between.
+            args=[*chromium_arguments, "--no-proxy-server"],
+        )
+        yield opened
+        await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(browser: Browser) -> AsyncIterator[Visit]:
+    """Fresh browser contexts; nothing that the test has not asked for may happen in them."""
+    opened = Visit(browser)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+    opened.check()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def machines(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[list[Machine]]:
+    """Both machines, for the whole session."""
+    folder: Path = tmp_path_factory.mktemp("machines")
+    pair = [
+        Machine(folder / "desktop", "desktop", person="Ann"),
+        Machine(folder / "laptop", "laptop", person="Ben", lan=True),
+    ]
+    try:
+        await _start(pair)
+        await pair[1].ask("profiles.add", config=PARROT)
+        yield pair
+        await _start(pair)
+        statuses = [await machine.stop() for machine in pair]
+    finally:
+        for machine in pair:
+            await machine.end()
+    assert statuses == [0, 0]
+    assert [machine.said for machine in pair] == ["", ""], "a node complained"
+
+
+async def _start(machines: list[Machine]) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for machine in machines:
+            if not machine.is_running:
+                tasks.create_task(machine.start())
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def pair(machines: list[Machine]) -> list[Machine]:
+    """Desktop and laptop, both running."""
+    await _start(machines)
+    return machines
+
+
+@pytest.fixture
+def desktop(pair: list[Machine]) -> Machine:
+    """Ann's machine; it hosts the rooms."""
+    return pair[0]
+
+
+@pytest.fixture
+def laptop(pair: list[Machine]) -> Machine:
+    """Ben's machine; other machines may connect to it."""
+    return pair[1]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def den(desktop: Machine, laptop: Machine) -> Den:
+    """A fresh room with Ann, Ben and his parrot."""
+    room_id = await desktop.founds("Den")
+    lent = await laptop.joins(desktop, room_id, "parrot")
+    return Den(room_id=room_id, parrot=lent["parrot"])

@@ -1,0 +1,187 @@
+"""Screens: a browser as a person has it, and what its pages do behind the person's back.
+
+A `Visit` is what one test opens. It listens from the first document on: uncaught errors, errors of
+the console, violations of the content security policy, every request with its headers. A `Screen`
+is one tab, at the page of one machine; it speaks of rooms, messages and members and knows the
+page only by its `data-role` hooks. All waiting is for something in the DOM.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Locator,
+    Page,
+    Request,
+    expect,
+)
+
+from tests.browser.machines import Machine
+
+WAIT_MS: Final = 12_000
+
+# Runs in every document before its own scripts. Passes on what no console message tells fully.
+_LISTEN: Final = """
+addEventListener("securitypolicyviolation", (event) => {
+  reportToTest(`${event.effectiveDirective} ${event.blockedURI} at ${location.pathname}`);
+});
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class Seen:
+    """What the pages of a visit did so far."""
+
+    violations: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+
+
+class Visit:
+    """What one test opens in the browser; all of it is watched from the first document on."""
+
+    def __init__(self, browser: Browser) -> None:
+        """Enter a machine to begin; `close` at the end."""
+        self.seen = Seen()
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self._expected: list[re.Pattern[str]] = []
+
+    async def context(self, **options: Any) -> BrowserContext:
+        """Another browser, as far as pages can tell: cookies and storage of its own."""
+        size = {"width": 1280, "height": 800}
+        context = await self._browser.new_context(**{"viewport": size} | options)
+        self._contexts.append(context)
+        context.set_default_timeout(WAIT_MS)
+        await context.expose_function("reportToTest", self._violated)
+        await context.add_init_script(_LISTEN)
+        context.on("console", self._console)
+        context.on("weberror", lambda error: self.seen.errors.append(str(error.error)))
+        context.on("request", lambda request: self.seen.requests.append(request))
+        context.on("dialog", self._dialog)
+        return context
+
+    async def enter(
+        self, machine: Machine, *, beside: "Screen | None" = None, **options: Any
+    ) -> "Screen":
+        """Log in by a one-time link; returns when the page is live.
+
+        In a browser of its own, or as a tab `beside` another: tabs behind others are slow.
+        """
+        context = beside.page.context if beside else await self.context(**options)
+        screen = Screen(await context.new_page(), machine)
+        await screen.page.goto(await machine.login_link())
+        await screen.is_in()
+        return screen
+
+    async def close(self) -> None:
+        """Close what was opened."""
+        for context in self._contexts:
+            await context.close()
+
+    def expects(self, pattern: str) -> None:
+        """Let errors through that a test brings about, by a pattern of their text."""
+        self._expected.append(re.compile(pattern))
+
+    def check(self) -> None:
+        """Nothing happened that the test had not asked for."""
+        unexpected = [
+            error
+            for error in self.seen.errors
+            if not any(pattern.search(error) for pattern in self._expected)
+        ]
+        assert not unexpected, f"errors in the browser: {unexpected}"
+        assert not self.seen.violations, f"our own pages broke the policy: {self.seen.violations}"
+        assert not self.seen.dialogs, f"a page opened a dialog: {self.seen.dialogs}"
+
+    def _violated(self, what: str) -> None:
+        self.seen.violations.append(what)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.seen.errors.append(f"{message.text} ({message.location['url']})")
+
+    async def _dialog(self, dialog: Dialog) -> None:
+        self.seen.dialogs.append(dialog.message)
+        await dialog.dismiss()
+
+
+class Screen:
+    """One tab at one machine's page."""
+
+    def __init__(self, page: Page, machine: Machine) -> None:
+        self.page = page
+        self.machine = machine
+
+    def role(self, name: str, **attributes: str) -> Locator:
+        """Elements by `data-role` and other `data-` attributes."""
+        return self.page.locator(_selector(name, attributes))
+
+    async def is_in(self) -> None:
+        """Wait until the page is signed in and hears from its node."""
+        await expect(self.role("shell")).to_be_visible(timeout=WAIT_MS)
+        await expect(self.page.locator(".sidebar .skeletons")).to_have_count(0, timeout=WAIT_MS)
+
+    async def open(self, room_id: str) -> None:
+        """Go to a room and wait until it has been read."""
+        await self.page.evaluate("(hash) => { location.hash = hash }", f"#/r/{room_id}")
+        await expect(self.timeline).to_have_attribute("aria-busy", "false", timeout=WAIT_MS)
+        await expect(self.composer).to_be_visible(timeout=WAIT_MS)
+
+    @property
+    def timeline(self) -> Locator:
+        """Where messages stand."""
+        return self.role("timeline")
+
+    @property
+    def composer(self) -> Locator:
+        """Where a message is written."""
+        return self.role("composer-text")
+
+    def message(self, text: str, **attributes: str) -> Locator:
+        """Messages whose text is exactly that."""
+        body = self.page.locator(".body", has_text=re.compile(f"^\\s*{re.escape(text)}\\s*$"))
+        return self.role("message", **attributes).filter(has=body)
+
+    def member(self, member_id: str, **attributes: str) -> Locator:
+        """A member's entry in the panel."""
+        return self.role("member", member_id=member_id, **attributes)
+
+    async def says(self, text: str) -> None:
+        """Type a message as a person does, and send it."""
+        await self.composer.click()
+        await self.page.keyboard.type(text)
+        if await self.role("suggestions").count():
+            await self.page.keyboard.press("Escape")
+        await self.page.keyboard.press("Enter")
+        await expect(self.composer).to_have_value("")
+
+    async def shows(self, text: str, **attributes: str) -> Locator:
+        """Wait until that message stands here once, as an event of the log."""
+        found = self.message(text, state="posted", **attributes)
+        await expect(found).to_have_count(1, timeout=WAIT_MS)
+        await expect(self.message(text)).to_have_count(1)
+        return found
+
+    async def texts(self) -> list[str]:
+        """The texts of all posted messages, top to bottom."""
+        return await self.role("message", state="posted").locator(".body").all_inner_texts()
+
+    async def seqs(self) -> list[int]:
+        """The seqs of all that stands in the timeline, top to bottom."""
+        found: list[Any] = await self.page.evaluate(
+            "[...document.querySelectorAll('[data-role=timeline] [data-seq]')]"
+            ".map((element) => Number(element.dataset.seq))"
+        )
+        return [int(seq) for seq in found]
+
+
+def _selector(role: str, attributes: dict[str, str]) -> str:
+    wanted = {"role": role} | {name.replace("_", "-"): value for name, value in attributes.items()}
+    return "".join(f'[data-{name}="{value}"]' for name, value in wanted.items())
