@@ -13,125 +13,22 @@ deadline, and nothing waits for time.
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any
 
 import aiohttp
 
-from mesh.client import Connection, RoomEvent, RoomGap, RoomSignal, connect
+from mesh.client import Connection, connect
 from mesh.client.invitations import new_request_id
 from mesh.config import read_settings
-from mesh.core.inputs import Now
 from mesh.node import Node
-from mesh.system import SystemClock, SystemEntropy
 from mesh.transport.link_table import LinkTable
 from mesh.wire import link
+from tests.node.followed import WAIT_S, Followed, eventually
 from tests.node.puppets import Puppet, Puppets, puppets
-
-WAIT_S: Final = 12.0
-_LOOK_EVERY_S: Final = 0.01
-_REDIAL_S: Final = 0.03
-
-T = TypeVar("T")
-
-
-async def eventually(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
-    """Ask until the answer is as wanted, where nothing announces it. Raises AssertionError."""
-    answer = await ask()
-    try:
-        async with asyncio.timeout(WAIT_S):
-            while not holds(answer):
-                await asyncio.sleep(_LOOK_EVERY_S)
-                answer = await ask()
-    except TimeoutError:
-        raise AssertionError(f"it never became so; the last answer was {answer}") from None
-    return answer
-
-
-class WrongClock:
-    """This machine's clocks, with a wall clock that may be wrong."""
-
-    def __init__(self) -> None:
-        self.ahead_ms = 0
-        self._stopped_at_ms: int | None = None
-        self._real = SystemClock()
-
-    def stops_at(self, wall_ms: int) -> None:
-        """Show that instant from now on."""
-        self._stopped_at_ms = wall_ms
-
-    def now(self) -> Now:
-        """Read both clocks; only the wall clock is wrong."""
-        real = self._real.now()
-        shown_ms = self._stopped_at_ms or real.wall_ms + self.ahead_ms
-        return Now(wall_ms=shown_ms, mono_s=real.mono_s)
-
-
-class ImpatientEntropy(SystemEntropy):
-    """Real randomness, but whoever draws a pause draws a short one."""
-
-    def uniform(self, low: float, high: float) -> float:
-        """A number between, and small."""
-        return max(low, min(_REDIAL_S, super().uniform(low, high)))
-
-
-class Followed:
-    """What one program sees of one room, kept as it comes."""
-
-    def __init__(self, room_id: str) -> None:
-        self.room_id = room_id
-        self.events: list[RoomEvent] = []
-        self.signals: list[dict[str, Any]] = []
-        self.gaps: list[RoomGap] = []
-        self._news = asyncio.Event()
-
-    def take(self, item: RoomEvent | RoomSignal | RoomGap) -> None:
-        """Keep one item of the subscription."""
-        match item:
-            case RoomEvent():
-                self.events.append(item)
-            case RoomSignal():
-                self.signals.append(item.payload)
-            case RoomGap():
-                self.gaps.append(item)
-        self._news.set()
-
-    async def until(self, holds: Callable[["Followed"], bool]) -> None:
-        """Wait until what was seen is as wanted. Raises AssertionError after WAIT_S."""
-        try:
-            async with asyncio.timeout(WAIT_S):
-                while not holds(self):
-                    self._news.clear()
-                    await self._news.wait()
-        except TimeoutError:
-            seen = [(e.seq, e.kind, e.payload) for e in self.events[-20:]]
-            raise AssertionError(f"never seen; the last events were {seen}") from None
-
-    async def event(self, kind: str, **payload: object) -> RoomEvent:
-        """The first event of that kind whose payload has those values."""
-        await self.until(lambda seen: bool(seen.all(kind, **payload)))
-        return self.all(kind, **payload)[0]
-
-    def all(self, kind: str, **payload: object) -> list[RoomEvent]:
-        """Every event of that kind whose payload has those values, in order."""
-        return [
-            e
-            for e in self.events
-            if e.kind == kind and all(e.payload.get(k) == v for k, v in payload.items())
-        ]
-
-    @property
-    def texts(self) -> list[str]:
-        """What was said, by people and agents, in order."""
-        said = {"message.user", "message.member"}
-        return [e.payload["text"] for e in self.events if e.kind in said]
-
-    @property
-    def seqs(self) -> list[int]:
-        """The seqs that were seen, in the order they were seen."""
-        return [e.seq for e in self.events]
+from tests.node.wrong_clock import ImpatientEntropy, WrongClock
 
 
 class Install:

@@ -25,7 +25,8 @@ from mesh.system import SystemEntropy
 from mesh.telemetry import Metrics, Redaction, make_log
 from mesh.transport.link_table import LinkTable
 from mesh.wire.handshake import OurEnd
-from tests.node.nodes import WAIT_S, WrongClock
+from tests.node.followed import WAIT_S
+from tests.node.wrong_clock import WrongClock
 
 M = TypeVar("M")
 

@@ -13,7 +13,8 @@ from mesh.client import RequestRejected
 from mesh.client.invitations import new_request_id
 from mesh.core.invitation import decode_link
 from mesh.core.limits import UNAUTHENTICATED_SOCKETS_MAX
-from tests.node.nodes import a_world, eventually
+from tests.node.followed import eventually
+from tests.node.nodes import a_world
 from tests.node.raw_guest import a_raw_guest
 
 PARALLEL = 20

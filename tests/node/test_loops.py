@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mesh.core.limits import BUDGET_PER_ROOT
-from tests.node.nodes import Followed, Install, World, a_world
+from tests.node.followed import Followed
+from tests.node.nodes import Install, World, a_world
 from tests.node.puppets import says
 from tests.stub_model.process import StubModel
 

@@ -9,7 +9,8 @@ import pytest
 from mesh.client import RequestRejected
 from mesh.client.invitations import new_request_id
 from mesh.client.rooms import new_event_id
-from tests.node.nodes import Install, World, a_world, eventually
+from tests.node.followed import eventually
+from tests.node.nodes import Install, World, a_world
 from tests.node.puppets import Puppet, says
 
 LOOKS_LIKE_PAYPAL = "\u0440\u0430\u0443\u0440\u0430l"  # five letters are Cyrillic

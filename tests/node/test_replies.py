@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from mesh.core.link_messages import LinkMessage, Propose, TurnDispatch, TurnReport
-from tests.node.nodes import Install, a_world, eventually
+from tests.node.followed import eventually
+from tests.node.nodes import Install, a_world
 from tests.node.puppets import Puppet, says
 
 PASSES = ["", "   \n", "pass", "PASS.", "NO_REPLY", "  no_reply \n", "No reply.", "`pass`"]

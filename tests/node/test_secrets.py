@@ -15,7 +15,8 @@ from mesh.client import RequestRejected
 from mesh.client.invitations import new_request_id
 from mesh.core import ids
 from mesh.core.invitation import decode_link
-from tests.node.nodes import WAIT_S, Install, a_world
+from tests.node.followed import WAIT_S
+from tests.node.nodes import Install, a_world
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,7 +18,8 @@ from mesh.client import (
 )
 from mesh.client.rooms import new_event_id
 from tests.node.fault_wire import a_wire
-from tests.node.nodes import Install, a_world, eventually
+from tests.node.followed import eventually
+from tests.node.nodes import Install, a_world
 
 BMP = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)]))
 FLOOD = "e" + "\N{COMBINING ACUTE ACCENT}" * 20_000
