@@ -15,6 +15,8 @@ UNCERTAIN: Final = 6
 INTERRUPTED: Final = 130
 
 _BY_REASON: Final = {
+    "invalid_params": USAGE,
+    "invalid_request": USAGE,
     "timeout": TIMED_OUT,
     "unreachable": UNREACHABLE,
     "peer_offline": UNREACHABLE,

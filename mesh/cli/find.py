@@ -36,13 +36,11 @@ def invitation(rows: Sequence[Row], wanted: str) -> Row:
 
 def grant(rows: Sequence[Row], wanted: str) -> Row:
     """The grant whose id is or begins so, or the only active one of that handle."""
-    found = [row for row in rows if wanted in (row["grant_id"], row["grant_id"].partition("_")[2])]
     active = [row for row in rows if row["state"] == "active"]
-    return (
-        found[0]
-        if found
-        else _one(active, wanted.removeprefix("@"), "grant", "grant_id", ("handle",))
-    )
+    try:
+        return _one(rows, wanted, "grant", "grant_id", ())
+    except Failed:
+        return _one(active, wanted.removeprefix("@"), "grant", "grant_id", ("handle",))
 
 
 def _one(
@@ -56,9 +54,13 @@ def _one(
     def names(row: Row) -> list[str]:
         return [str(row.get(field) or "").casefold() for field in name_fields]
 
-    whole = [row for row in rows if folded in names(row)]
-    if len(whole) == 1:
-        return whole[0]
+    whole: list[Row] = []
+    for field in name_fields:  # a handle counts before the name that is shown beside it
+        whole = [row for row in rows if str(row.get(field) or "").casefold() == folded]
+        if len(whole) == 1:
+            return whole[0]
+        if whole:
+            break
     starts = whole or [
         row
         for row in rows

@@ -5,7 +5,7 @@ import click
 from mesh.cli import find
 from mesh.cli.asking import ask
 from mesh.cli.spans import local_time
-from mesh.cli.terminal import Terminal
+from mesh.cli.terminal import Terminal, short_id
 from mesh.client import Connection
 
 
@@ -31,8 +31,8 @@ def list_grants(terminal: Terminal, room: str | None) -> None:
         ("grant", "", "agent", "room", "may", "until", "state"),
         [
             (
-                row["grant_id"],
-                "lent" if row["direction"] == "issued" else "borrowed",
+                short_id(row["grant_id"]),
+                direction(row),
                 f"@{row['handle']}",
                 row["room_name"],
                 ", ".join(row["permissions"]),
@@ -60,7 +60,7 @@ def show(terminal: Terminal, grant: str) -> None:
     terminal.fields(
         {
             "grant": row["grant_id"],
-            "direction": row["direction"],
+            "direction": direction(row),
             "agent": f"@{row['handle']} ({row['profile']})",
             "room": f"{row['room_name']} ({row['room_id']})",
             "may": ", ".join(row["permissions"]),
@@ -90,3 +90,10 @@ def revoke(terminal: Terminal, grant: str) -> None:
         terminal.value({"revoked": ended})
     for grant_id in ended:
         terminal.line(f"withdrawn: {grant_id}")
+
+
+def direction(row: find.Row) -> str:
+    """Whose agent works for whom, seen from here."""
+    if row["home_install_id"] == row["target_install_id"]:
+        return "own"  # our agent in our room
+    return "lent" if row["direction"] == "issued" else "borrowed"

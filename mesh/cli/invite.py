@@ -7,7 +7,7 @@ from mesh.cli.asking import ask
 from mesh.cli.failure import Failed
 from mesh.cli.qr import show_qr
 from mesh.cli.spans import local_time, span_s
-from mesh.cli.terminal import Terminal
+from mesh.cli.terminal import Terminal, short_id
 from mesh.client import Connection
 
 
@@ -80,7 +80,7 @@ def list_invitations(terminal: Terminal, room: str | None) -> None:
         ("invitation", "room", "as", "used", "until", "state"),
         [
             (
-                row["invitation_id"],
+                short_id(row["invitation_id"]),
                 row["room_name"],
                 row["role"],
                 f"{row['used']}/{row['uses']}",

@@ -6,15 +6,17 @@ joined and nothing is lent before the person has seen who invites to what, and o
 
 import asyncio
 import os
+import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
 
 import click
 
 from mesh import config
+from mesh.cli import exit_codes
 from mesh.cli.asking import ask, failed
 from mesh.cli.failure import Failed
 from mesh.cli.prompt import confirm, confirm_live
@@ -73,8 +75,8 @@ def command(
     display_name: str | None,
     listen: str | None,
     yes: bool,
-) -> None:
-    """Joins, or refuses with the reason."""
+) -> int:
+    """Joins, or refuses with the reason. Exit status 4 when the person declines."""
     decode_link(link)  # a damaged link is said before anything is started
     until_ms = instant_ms(until, time.time_ns() // 1_000_000)
     permissions = read_permissions(allow)
@@ -89,12 +91,8 @@ def command(
     except Failed as failure:
         if failure.reason != "unreachable":
             raise
-        _join_here(terminal, plan, listen)
-        return
-    if receipt is None:
-        raise click.Abort
-    if terminal.json:
-        terminal.value(receipt)
+        return _join_here(terminal, plan, listen)
+    return _ended(terminal, receipt)
 
 
 async def join(
@@ -142,7 +140,7 @@ def _show_preview(terminal: Terminal, preview: dict[str, Any], plan: Plan) -> No
             "from": f"{inviter['display_name']} on {inviter['install_name']}",
             "install": inviter["install_id"],
             "you would be": preview["role"],
-            "members now": preview["members"],
+            "there now": _names(preview["members"]),
             "counts until": local_time(preview["expires_at"]),
         }
     )
@@ -153,35 +151,51 @@ def _show_preview(terminal: Terminal, preview: dict[str, Any], plan: Plan) -> No
         terminal.line(f"You lend {loan['profile']} until {local_time(loan['until'])}: {allowed}")
 
 
-def _join_here(terminal: Terminal, plan: Plan, listen: str | None) -> None:
+def _names(members: Any) -> str:
+    """Who is there, as far as the preview tells."""
+    if not isinstance(members, list):
+        return str(members)
+    shown = ", ".join(one_line(one["display_name"], 40) for one in members[:12])
+    return shown + (f" and {len(members) - 12} more" if len(members) > 12 else "")
+
+
+def _ended(terminal: Terminal, receipt: dict[str, Any] | None) -> int:
+    if receipt is None:
+        terminal.note("Nothing was joined.")
+        return exit_codes.REFUSED
+    if terminal.json:
+        terminal.value(receipt)
+    return exit_codes.OK
+
+
+def _join_here(terminal: Terminal, plan: Plan, listen: str | None) -> int:
     """No node runs: be it, in this terminal, from before the preview until Ctrl-C."""
     home = config.home_of(terminal.home, os.environ)
     flags: dict[str, object] = {"listen": listen} if listen else {}
     settings = config.read_settings(home, flags, os.environ)
     terminal.note(f"No node is running in {home}: this terminal becomes it.")
     if not plan.yes and not confirm(terminal, "Start a node here and look at the invitation?"):
-        raise click.Abort
+        return _ended(terminal, None)
     # Imported here: with a running node this command needs none of its own.
     from mesh import node
 
-    ended: list[Exception] = []
+    ended: list[int | Failed] = []
 
-    async def on_ready(ready: Any) -> None:
+    async def joining(ready: Any) -> None:
         try:
             async with connect(url=ready.url, token=ready.token) as client:
                 receipt = await join(
                     terminal, client, plan, lambda text: confirm_live(terminal, text)
                 )
+                ended.append(_ended(terminal, receipt))
         except ClientError as error:
             ended.append(failed(error))
         except Failed as error:
             ended.append(error)
-        else:
-            if receipt is None:
-                ended.append(click.Abort())
-            elif terminal.json:
-                terminal.value(receipt)
-        if ended:
+
+    async def on_ready(ready: Any) -> None:
+        await _until_interrupted(joining(ready), ready.stop)
+        if ended != [exit_codes.OK]:
             ready.stop()
             return
         await announce(terminal, ready, show_secret=sys.stdout.isatty())
@@ -190,8 +204,23 @@ def _join_here(terminal: Terminal, plan: Plan, listen: str | None) -> None:
         )
 
     node.run(settings, on_ready)
-    if ended:
+    if not ended:  # Ctrl-C before the answer
+        raise click.Abort
+    if isinstance(ended[0], Failed):
         raise ended[0]
+    return ended[0]
+
+
+async def _until_interrupted(job: Coroutine[Any, Any, None], stop: Callable[[], None]) -> None:
+    """Run `job`; a signal cancels it, where the node's own handler would wait for its end."""
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(job)
+        for number in signals:
+            loop.add_signal_handler(number, task.cancel)
+    for number in signals:
+        loop.add_signal_handler(number, stop)
 
 
 def read_permissions(text: str) -> list[str]:

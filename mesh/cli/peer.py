@@ -5,7 +5,7 @@ import click
 from mesh.cli import find
 from mesh.cli.asking import ask
 from mesh.cli.spans import local_time
-from mesh.cli.terminal import Terminal, shown_state
+from mesh.cli.terminal import Terminal, short_id, shown_state
 from mesh.client import Connection
 
 
@@ -26,7 +26,7 @@ def list_peers(terminal: Terminal) -> None:
         [
             (
                 peer["name"],
-                peer["install_id"],
+                short_id(peer["install_id"]),
                 shown_state({**peer, "state": peer["link"]}),
                 local_time(peer["since_ms"]),
                 len(peer["rooms"]),

@@ -4,13 +4,18 @@ Options of a backend are `--option name=value`. A key is never typed here: an op
 variable or the file in which it lies (attack 56).
 """
 
-from typing import Any
+import asyncio
+from typing import Any, Final
 
 import click
 
 from mesh.cli.asking import ask
 from mesh.cli.failure import Failed
 from mesh.cli.terminal import Terminal, shown_state
+from mesh.client import Connection
+
+START_S: Final = 5.0
+START_LOOK_S: Final = 0.05
 
 
 @click.group(help="Agents of this node.")
@@ -85,7 +90,7 @@ def add(
         config["description"] = description
     if options:
         config["options"] = dict(map(read_option, options))
-    row = ask(terminal, lambda node: node.profiles.add(config))
+    row = ask(terminal, lambda node: _started(node, config))
     if terminal.json:
         terminal.value(row)
     terminal.line(f"{row['name']}: {shown_state(row)}")
@@ -117,6 +122,16 @@ def remove(terminal: Terminal, profile: str) -> None:
     if terminal.json:
         terminal.value({"removed": True})
     terminal.line(f"{profile} is removed")
+
+
+async def _started(node: Connection, config: dict[str, Any]) -> dict[str, Any]:
+    """Add it, and wait a moment to see whether it starts."""
+    row = await node.profiles.add(config)
+    end = asyncio.get_running_loop().time() + START_S
+    while row["state"] == "starting" and asyncio.get_running_loop().time() < end:
+        await asyncio.sleep(START_LOOK_S)
+        row = await node.profiles.show(row["name"])
+    return row
 
 
 def read_option(text: str) -> tuple[str, str | int | bool]:

@@ -8,7 +8,7 @@ from mesh.cli import find, room_talk
 from mesh.cli.asking import ask
 from mesh.cli.prompt import confirm
 from mesh.cli.spans import local_time
-from mesh.cli.terminal import Terminal
+from mesh.cli.terminal import Terminal, short_id
 from mesh.cli.visible import one_line
 from mesh.client import Connection
 
@@ -47,7 +47,7 @@ def list_rooms(terminal: Terminal) -> None:
         [
             (
                 room["name"],
-                room["room_id"],
+                short_id(room["room_id"]),
                 room["members"],
                 room["latest_seq"],
                 local_time(room["updated_at"]),

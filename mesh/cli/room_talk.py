@@ -9,12 +9,13 @@ from typing import Any, Final
 import click
 
 from mesh.cli import exit_codes, find
-from mesh.cli.answers import Answers, Piece
+from mesh.cli.answers import Answers
 from mesh.cli.asking import ask
 from mesh.cli.failure import Failed
+from mesh.cli.speech import Speech
 from mesh.cli.terminal import Terminal
 from mesh.cli.transcript import is_turn, shown_event
-from mesh.cli.visible import one_line, paragraph
+from mesh.cli.visible import one_line
 from mesh.client import Connection, RoomEvent, RoomGap
 from mesh.client.rooms import new_event_id
 
@@ -70,7 +71,7 @@ async def _follow(
     room_id: str,
     since_seq: int,
     answers: Answers,
-    speech: "Speech",
+    speech: Speech,
     wait_s: float,
 ) -> None:
     """Print pieces until everything is answered and quiet, or the wait is over."""
@@ -91,7 +92,7 @@ async def _follow(
 
 
 def _ended(
-    terminal: Terminal, sent: dict[str, Any], answers: Answers, speech: "Speech", wait_s: float
+    terminal: Terminal, sent: dict[str, Any], answers: Answers, speech: Speech, wait_s: float
 ) -> int:
     if terminal.json:
         ended = [{**one, "handle": speech.handle(one["member_id"])} for one in answers.ended]
@@ -105,35 +106,6 @@ def _ended(
         terminal.note(f"Not everything was answered within {wait_s:g} s.")
         return exit_codes.TIMED_OUT
     return exit_codes.ERROR if answers.failures else exit_codes.OK
-
-
-class Speech:
-    """Pieces of several members on one screen: a new line whenever another one speaks."""
-
-    def __init__(self, terminal: Terminal, names: Mapping[str, str]) -> None:
-        self._terminal = terminal
-        self._names = names
-        self._speaker: str | None = None
-
-    def handle(self, member_id: str) -> str:
-        """The member's handle, or its id for one who came later."""
-        return one_line(self._names.get(member_id, member_id), 60)
-
-    def say(self, piece: Piece) -> None:
-        """Print it, behind the name where the speaker changes."""
-        if self._speaker != piece.member_id:
-            self.end()
-            self._terminal.line(f"{self.handle(piece.member_id)}: ", end="")
-            self._speaker = piece.member_id
-        self._terminal.line(paragraph(piece.text, "  "), end="")
-        if piece.ends:
-            self.end()
-
-    def end(self) -> None:
-        """Close the line of whoever spoke last."""
-        if self._speaker is not None:
-            self._terminal.line()
-        self._speaker = None
 
 
 @click.command(help="Read a room's log.")

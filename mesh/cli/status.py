@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from mesh.cli.asking import ask
-from mesh.cli.terminal import Terminal, shown_state
+from mesh.cli.terminal import Terminal, short_id, shown_state
 from mesh.cli.visible import one_line
 
 
@@ -36,7 +36,7 @@ def command(terminal: Terminal) -> None:
     terminal.table(
         ("link to", "install", "state", "address"),
         [
-            (row["name"], row["install_id"], shown_state(row), row.get("address") or "-")
+            (row["name"], short_id(row["install_id"]), shown_state(row), row.get("address") or "-")
             for row in status["links"]
         ],
         "No links to other installs.",
@@ -54,7 +54,10 @@ def command(terminal: Terminal) -> None:
         terminal.line()
         terminal.table(
             ("seen nearby", "install", "address"),
-            [(row["name"], row["install_id"], row["address"]) for row in status["sightings"]],
+            [
+                (row["name"], short_id(row["install_id"]), row["address"])
+                for row in status["sightings"]
+            ],
             "",
         )
 

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from mesh.cli.visible import one_line
+
+PIPE_WIDTH: Final = 4_000
+ID_CHARS: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,9 @@ class Terminal:
         for row in rows:
             # Text, not markup: a room named "[red]" is named that.
             table.add_row(*(Text(one_line(cell, 2_000)) for cell in row))
-        console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        # Into a pipe nothing is folded: one row is one line.
+        width = None if sys.stdout.isatty() else PIPE_WIDTH
+        console = Console(highlight=False, width=width)
         console.print(table)
 
     def error(self, reason: str, message: str, next: str) -> None:
@@ -74,6 +79,12 @@ class Terminal:
         click.echo(f"roommesh: {one_line(message, 1_000)} ({one_line(reason)})", err=True)
         if next:
             click.echo(f"  {one_line(next, 1_000)}", err=True)
+
+
+def short_id(full: str) -> str:
+    """The beginning of an id: enough for a person, and for the command that takes it."""
+    kind, mark, rest = full.partition(":" if ":" in full else "_")
+    return kind + mark + rest[:ID_CHARS]
 
 
 def shown_state(row: Mapping[str, Any]) -> str:

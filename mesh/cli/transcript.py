@@ -21,7 +21,7 @@ def shown_event(event: Event, names: Names) -> str:
     payload = event["payload"]
     if event["kind"] in {"message.user", "message.member"}:
         speaker = one_line(event["actor"]["handle"] or event["actor"]["display_name"], 60)
-        return f"{head}{speaker}: {paragraph(payload['text'], ' ' * len(head))}"
+        return f"{head}{speaker}: {paragraph(str(payload['text']).rstrip(), ' ' * len(head))}"
     describe = _DESCRIBED.get(event["kind"])
     said = describe(event, names) if describe else str(event["kind"])
     return f"{head}* {one_line(said, 300)}"
