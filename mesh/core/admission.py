@@ -6,6 +6,7 @@ authority cannot slip in what the room's own rules forbid, and a member cannot g
 what a text or a payload says (situation 47).
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from mesh.core.policy import Policy, parse_policy
 from mesh.core.room import RoomState
 
 Payload = dict[str, Any]
+_SHA256: Final = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def judge(state: RoomState, proposal: Proposal, at_ms: int) -> MeshError | None:
@@ -175,7 +177,7 @@ def _left(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
     if gone is None:
         raise Refused("not_found", "That member is not in the room.")
     own = gone.install_id == author.install_id
-    if proposal.payload["reason"] not in ({"left", "removed"} if own else {"removed"}):
+    if proposal.payload["reason"] not in (("left", "removed") if own else ("removed",)):
         raise Malformed("invalid_params", "reason is left or removed.", field="reason")
     if not own:
         _owner(state, proposal)
@@ -255,7 +257,7 @@ def _issued(state: RoomState, proposal: Proposal, at_ms: int) -> None:
     if invitation_id in state.invitations or payload["issuer_member_id"] != author.member_id:
         raise Refused("conflict", "That invitation exists, or is somebody else's.")
     digest, expires = payload["secret_sha256"], payload["expires_at"]
-    if not isinstance(digest, str) or len(digest) != 64 or type(expires) is not int:
+    if not isinstance(digest, str) or not _SHA256.match(digest) or type(expires) is not int:
         raise Malformed("invalid_params", "The invitation's fields have wrong types.")
     if not 0 < expires - at_ms <= (INVITATION_TTL_MAX_S + 60) * 1000:
         raise Malformed("invalid_params", "The invitation's end is out of range.")
