@@ -62,7 +62,7 @@ export function withPiece(draft, signal) {
  * @returns {Draft}
  */
 export function withActivity(draft, signal) {
-  if (signal.state === "done" || signal.state === "ended") return { ...draft, activity: null };
+  if (signal.state !== "started") return { ...draft, activity: null };
   return {
     ...draft,
     activity: {
