@@ -23,7 +23,11 @@ from playwright.async_api import (
 
 from tests.browser.machines import Machine
 
-WAIT_MS: Final = 12_000
+WAIT_MS: Final = 20_000
+expect.set_options(timeout=WAIT_MS)
+
+# What Chromium says while a node is down.
+NODE_IS_AWAY: Final = "ERR_CONNECTION_|ERR_EMPTY_RESPONSE|WebSocket connection to"
 
 # Runs in every document before its own scripts. Passes on what no console message tells fully.
 _LISTEN: Final = """
@@ -126,12 +130,12 @@ class Screen:
     async def is_in(self) -> None:
         """Wait until the page is signed in and hears from its node."""
         await expect(self.role("shell")).to_be_visible(timeout=WAIT_MS)
-        await expect(self.page.locator(".sidebar .skeletons")).to_have_count(0, timeout=WAIT_MS)
+        await expect(self.page.locator(".sidebar .skeletons")).to_have_count(0)
 
     async def open(self, room_id: str) -> None:
         """Go to a room and wait until it has been read."""
         await self.page.evaluate("(hash) => { location.hash = hash }", f"#/r/{room_id}")
-        await expect(self.timeline).to_have_attribute("aria-busy", "false", timeout=WAIT_MS)
+        await expect(self.timeline).to_have_attribute("aria-busy", "false")
         await expect(self.composer).to_be_visible(timeout=WAIT_MS)
 
     @property
@@ -165,7 +169,7 @@ class Screen:
     async def shows(self, text: str, **attributes: str) -> Locator:
         """Wait until that message stands here once, as an event of the log."""
         found = self.message(text, state="posted", **attributes)
-        await expect(found).to_have_count(1, timeout=WAIT_MS)
+        await expect(found).to_have_count(1)
         await expect(self.message(text)).to_have_count(1)
         return found
 
