@@ -56,7 +56,9 @@ SIGHTING_S: Final = 3_600.0
 BATCH_EVENTS_MAX: Final = 256
 BATCH_BYTES_MAX: Final = 512 << 10
 REPLICA_WINDOW_EVENTS: Final = 2_048  # unacknowledged events in flight to one replica
+FEED_BYTES_MAX: Final = 1 << 20  # of a room's log to one copy; more waits for acknowledgments
 OUTBOX_WINDOW: Final = 256  # proposals in flight to the authority, per room
+OUTBOX_WINDOW_BYTES: Final = 1 << 20  # and their bytes; one proposal always goes
 OUTBOX_ROWS_MAX: Final = 10_000  # per room; refuse: busy
 ROOM_INPUTS_MAX: Final = 4_096  # queued inputs of one room; refuse: busy
 QUEUED_TEXT_MS: Final = 7 * 24 * 3_600_000  # queued text is given up after 7 days
@@ -128,6 +130,8 @@ assert LINK_PROBE_S < HANDSHAKE_S < LINK_SILENCE_S
 assert TEXT_BYTES_MAX + (32 << 10) < EVENT_BYTES_MAX, "ordinary text and what is around it fit"
 assert LINK_PING_S * 2 < LINK_SILENCE_S < 30, "a missed ping is not yet silence"
 assert BATCH_EVENTS_MAX <= REPLICA_WINDOW_EVENTS
+assert BATCH_BYTES_MAX < FEED_BYTES_MAX < LINK_QUEUE_BYTES_MAX, "feeding one copy cuts no link"
+assert OUTBOX_WINDOW_BYTES + EVENT_BYTES_MAX < LINK_QUEUE_BYTES_MAX
 assert BUDGET_PER_ROOT <= BUDGET_MAX
 assert SEND_WAIT_MS <= SEND_WAIT_MS_MAX
 assert GROUP_COMMIT_MAX <= STORAGE_QUEUE_MAX

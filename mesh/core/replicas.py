@@ -1,8 +1,9 @@
 """How far each copy is: what was sent to it, what it has acknowledged, what it may get next.
 
 A copy asks (`CaughtUp`); from then on it is fed in order, with a bounded number of events in
-flight. A copy whose members have all left still gets the log up to the event that says so, so
-that an install learns of its own removal (situation 59).
+flight. Where the driver sent less, because the events are large, the rest waits until what was
+sent is acknowledged. A copy whose members have all left still gets the log up to the event that
+says so, so that an install learns of its own removal (situation 59).
 """
 
 from collections.abc import Iterator
@@ -16,11 +17,15 @@ from mesh.core.room import RoomState
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """One copy. `0 <= acked_seq <= sent_seq`; nothing is sent while not `live`."""
+    """One copy. `0 <= acked_seq <= sent_seq`; nothing is sent while not `live`.
+
+    While `paced`, everything that was sent must be acknowledged before more goes out.
+    """
 
     live: bool = False
     sent_seq: int = 0
     acked_seq: int = 0
+    paced: bool = False
 
 
 class Replicas:
@@ -49,6 +54,13 @@ class Replicas:
         if progress is not None and progress.acked_seq < seq <= progress.sent_seq:
             progress.acked_seq = seq
 
+    def sent(self, install_id: str, upto_seq: int) -> None:
+        """The driver sent a `Stream` only up to there, which is enough for now."""
+        progress = self._progress.get(install_id)
+        if progress is not None and progress.acked_seq <= upto_seq < progress.sent_seq:
+            progress.sent_seq = upto_seq
+            progress.paced = True
+
     def down(self, install_id: str) -> None:
         """The link is gone; the copy will ask again."""
         progress = self._progress.get(install_id)
@@ -76,6 +88,9 @@ class Replicas:
         """What every copy may get now."""
         for install_id in self.live():
             progress, last = self._progress[install_id], self._entitled(install_id)
+            if progress.paced and progress.acked_seq < progress.sent_seq:
+                continue
+            progress.paced = False
             upto = min(
                 last if last is not None else 0,
                 self._state.head.seq,

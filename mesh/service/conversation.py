@@ -12,7 +12,6 @@ from mesh.core import ids
 from mesh.core.effects import Accepted
 from mesh.core.errors import Malformed, Refused
 from mesh.core.event import Proposal
-from mesh.core.inputs import Discarded
 from mesh.core.limits import BATCH_BYTES_MAX, LOG_PAGE_MAX, SEND_WAIT_MS, SEND_WAIT_MS_MAX
 from mesh.core.member import Member
 from mesh.core.policy import Policy, parse_policy
@@ -217,9 +216,7 @@ class Conversation:
         runner = self._rooms.get(room_id)
         me = self._operator.me(runner.state)
         key = ids.event_key(me.member_id, event_id)
-        ticket, outcome = runner.ticket()
-        runner.put(Discarded(key=key, ticket=ticket))
-        await outcome
+        await runner.discard(key)
         return {"discarded": True}
 
     # --- submitting ------------------------------------------------------------------------

@@ -126,7 +126,10 @@ class Lending:
                 member_id,
                 {"member_id": member_id, "reason": "withdrawn", "grant_ids": list(revoked)},
             )
-            await runner.submit(proposal).kept
+            try:
+                await runner.submit(proposal).kept
+            except MeshError as error:  # it is revoked here, whether the room hears it or not
+                self._log.warning("lending.untold", room_id=room_id, reason=error.reason)
         return revoked
 
     # --- the room's log and the links ------------------------------------------------------

@@ -115,7 +115,8 @@ class NodeFacts:
         }
 
     def _stopped_rooms(self) -> list[str]:
-        return [f"A room has stopped: {why}" for why in self._rooms.broken.values()]
+        broken = self._rooms.broken
+        return [f"Room {room_id} has stopped: {why}" for room_id, why in broken.items()]
 
     async def set_lan(self, enabled: bool) -> dict[str, Any]:
         """Let other machines connect, or not."""

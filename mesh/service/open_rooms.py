@@ -5,7 +5,8 @@ are refused. One broken room stops alone and is flagged; the others go on (situa
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mesh.core import inputs
@@ -80,12 +81,11 @@ class OpenRooms:
     async def __aenter__(self) -> "OpenRooms":
         await self._group.__aenter__()
         for row in await self._store.rooms():
-            fault = await self._verify(row.room_id) if self._verify else None
-            if fault is None:
+            with self._isolated(row.room_id):
+                fault = await self._verify(row.room_id) if self._verify else None
+                if fault is not None:
+                    raise Refused("storage_failed", str(fault))
                 await self._open(row)
-            else:
-                self.broken[row.room_id] = str(fault)
-                self._log.error("room.damaged", room_id=row.room_id, fault=str(fault))
         return self
 
     async def __aexit__(self, *error: Any) -> None:
@@ -96,8 +96,8 @@ class OpenRooms:
     # --- what others ask -------------------------------------------------------------------
 
     def all(self) -> tuple[RoomRunner, ...]:
-        """Every open room."""
-        return tuple(self._runners.values())
+        """Every room that runs."""
+        return tuple(r for i, r in self._runners.items() if i not in self.broken)
 
     def get(self, room_id: str) -> RoomRunner:
         """One room.
@@ -113,8 +113,8 @@ class OpenRooms:
         return runner
 
     def find(self, room_id: str) -> RoomRunner | None:
-        """One room, or None."""
-        return self._runners.get(room_id)
+        """One room that runs, or None."""
+        return None if room_id in self.broken else self._runners.get(room_id)
 
     async def found(self, founding: Proposal) -> RoomRunner:
         """Create a room: its first event is on the disk when this returns.
@@ -150,9 +150,15 @@ class OpenRooms:
         return runner
 
     async def keep_copy(self, room_id: str, authority_install_id: str) -> RoomRunner:
-        """Begin to keep a copy of a room that another install hosts."""
+        """Begin to keep a copy of a room that another install hosts.
+
+        Raises:
+            Refused: `wrong_authority`, this install knows the id as a room of somebody else.
+        """
         present = self._runners.get(room_id)
         if present is not None:
+            if present.machine.authority_install_id != authority_install_id:
+                raise Refused("wrong_authority", "Another install hosts the room of that id.")
             return present
         row = RoomRow(
             room_id=room_id,
@@ -173,13 +179,13 @@ class OpenRooms:
 
     def on_link_up(self, install_id: str) -> None:
         """A link is open: the rooms that need it say what they have."""
-        for runner in self._runners.values():
+        for runner in self.all():
             if runner.machine.authority_install_id == install_id:
                 self._put(runner, inputs.LinkUp(install_id=install_id))
 
     def on_link_down(self, install_id: str) -> None:
         """A link is gone."""
-        for runner in self._runners.values():
+        for runner in self.all():
             self._put(runner, inputs.LinkDown(install_id=install_id))
 
     def on_message(self, install_id: str, message: LinkMessage) -> bool:
@@ -192,10 +198,11 @@ class OpenRooms:
         if make is None:
             return False
         room_id: str = message.room_id  # type: ignore[union-attr]
-        runner = self._runners.get(room_id)
+        runner = self.find(room_id)
         if runner is None:
             if isinstance(message, Propose | CatchUp):
-                self._links.send(install_id, NotHere(room_id=room_id, reason="not_found"))
+                reason = "storage_failed" if room_id in self.broken else "not_found"
+                self._links.send(install_id, NotHere(room_id=room_id, reason=reason))
             return True
         for put in make(install_id, message):
             self._put(runner, put)
@@ -244,13 +251,24 @@ class OpenRooms:
         )
 
     async def _supervise(self, runner: RoomRunner) -> None:
-        """The one broad except of the rooms: a fault of ours stops this room and no other."""
-        try:
+        with self._isolated(runner.room_id):
             await runner.run()
+        why = self.broken[runner.room_id]
+        runner.end(Refused("storage_failed", f"This room has stopped: {why}"))
+        self._changed("rooms")
+
+    @contextmanager
+    def _isolated(self, room_id: str) -> Iterator[None]:
+        """The one broad except of the rooms: what breaks in here stops this room and no other.
+
+        It is flagged in `broken` and logged; `node.status` warns of it.
+        """
+        try:
+            yield
         except Exception as fault:  # noqa: BLE001 - a supervisor: rooms are isolated
-            self.broken[runner.room_id] = f"{type(fault).__name__}"
-            self._log.error("room.stopped", room_id=runner.room_id, fault=repr(fault))
-            runner.stop(Refused("storage_failed", "This room has stopped; restart the node."))
+            said = fault.message if isinstance(fault, MeshError) else type(fault).__name__
+            self.broken[room_id] = said
+            self._log.error("room.stopped", room_id=room_id, exc_info=fault)
 
 
 def _proposals(wires: Sequence[WireProposal]) -> tuple[Proposal, ...]:
@@ -274,6 +292,12 @@ def _from_append(install_id: str, message: Append) -> list[inputs.Input]:
         )
         for w in message.events
     ]
+
+
+def _from_catch_up(install_id: str, message: CatchUp) -> list[inputs.Input]:
+    if message.have_seq < 0:
+        raise Malformed("invalid_params", "have_seq is 0 or more.", field="have_seq")
+    return [inputs.CaughtUp(install_id=install_id, have_seq=message.have_seq)]
 
 
 def _from_redeem(install_id: str, message: Redeem) -> list[inputs.Input]:
@@ -301,7 +325,7 @@ _GATES: dict[type, Callable[[str, Any], list[inputs.Input]]] = {
     Append: _from_append,
     Redeem: _from_redeem,
     Signal: _from_signal,
-    CatchUp: lambda i, m: [inputs.CaughtUp(install_id=i, have_seq=m.have_seq)],
+    CatchUp: _from_catch_up,
     Stored: lambda i, m: [inputs.Acknowledged(install_id=i, seq=m.seq)],
     NotHere: lambda i, m: [inputs.Declined(install_id=i, reason=m.reason)],
     Presence: lambda i, m: [inputs.PresenceTold(install_id=i, online=m.online)],

@@ -8,43 +8,24 @@ events. If the disk refuses, nothing of the round is said to anybody: the caller
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from mesh.core.effects import (
-    Accepted,
-    Answer,
-    Deliver,
-    DropProposal,
-    Effect,
-    QueueProposal,
-    RefuseProposal,
-    Send,
-    StoreEvent,
-    Stream,
-    Tell,
-)
+from mesh.core.effects import Accepted, Answer, Deliver, Stream
 from mesh.core.errors import MeshError, PeerFault, Refused, StorageFailed
 from mesh.core.event import Event, Proposal
-from mesh.core.inputs import Input, LinkUp, Now, RoundEnded, Submitted
-from mesh.core.limits import (
-    BATCH_BYTES_MAX,
-    BATCH_EVENTS_MAX,
-    GATHER_S,
-    GROUP_COMMIT_MAX,
-    REPLICA_WINDOW_EVENTS,
-    ROOM_INPUTS_MAX,
-)
-from mesh.core.link_messages import Append, WireEvent
+from mesh.core.inputs import Discarded, Input, LinkUp, Now, RoundEnded, Submitted
+from mesh.core.limits import BATCH_BYTES_MAX, GATHER_S, GROUP_COMMIT_MAX, ROOM_INPUTS_MAX
 from mesh.core.room import RoomState
 from mesh.core.room_machine import RoomMachine
 from mesh.ports import Clock, Links
+from mesh.service.log_feed import LogFeed
 from mesh.service.room_view import event_json
+from mesh.service.round import Round, Submission
 from mesh.service.subscriptions import Subscriptions
 from mesh.stores import EventStore, OutboxRow, RoomChange
 from mesh.telemetry import Log
 
-_RECENT: Final = REPLICA_WINDOW_EVENTS * 2
+_FULL_RETRY_S: Final = 1.0  # how often a full disk is tried again
 
 
 class Watcher(Protocol):
@@ -53,49 +34,6 @@ class Watcher(Protocol):
     def on_event(self, runner: "RoomRunner", event: Event) -> None:
         """An event is on the disk. Must not block."""
         ...
-
-
-@dataclass(slots=True, kw_only=True)
-class Submission:
-    """A proposal on its way. `kept`: durable here. `outcome`: the log has it, or a refusal."""
-
-    kept: asyncio.Future[None]
-    outcome: asyncio.Future[Accepted]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Round:
-    """The effects of one round, sorted by what the driver does with them."""
-
-    events: list[Event] = field(default_factory=list)
-    queued: list[Proposal] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    sends: list[Send | Stream] = field(default_factory=list)
-    shows: list[Deliver | Tell] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-    tickets: list[int] = field(default_factory=list)
-
-    def add(self, effect: Effect) -> None:
-        match effect:
-            case StoreEvent():
-                self.events.append(effect.event)
-            case QueueProposal():
-                self.queued.append(effect.proposal)
-            case DropProposal():
-                self.dropped.append(effect.key)
-            case RefuseProposal():
-                self.refused.append((effect.key, effect.reason))
-            case Send() | Stream():
-                self.sends.append(effect)
-            case Deliver() | Tell():
-                self.shows.append(effect)
-            case Answer():
-                self.answers.append(effect)
-
-    @property
-    def changes(self) -> bool:
-        return bool(self.events or self.queued or self.dropped or self.refused)
 
 
 class RoomRunner:
@@ -127,7 +65,9 @@ class RoomRunner:
         self._tickets: dict[int, Submission] = {}
         self._next_ticket = 1
         self._next_row = 1
-        self._recent: deque[tuple[int, WireEvent]] = deque(maxlen=_RECENT)
+        self._retry_at_s: float | None = None
+        self._ended: MeshError | None = None
+        self._feed = LogFeed(machine.state.room_id, store=store, links=links)
         self._waits: list[tuple[Callable[[RoomState], bool], asyncio.Future[None]]] = []
         self.subscriptions = Subscriptions(
             machine.state.room_id, self.page, self.to_json, machine.state.head.seq
@@ -149,8 +89,10 @@ class RoomRunner:
         """Give the room an input.
 
         Raises:
-            Refused: reason `busy`, when the room has too much to do already.
+            Refused: reason `busy`, when the room has too much to do already; or why it stopped.
         """
+        if self._ended is not None:
+            raise Refused(self._ended.reason, self._ended.message)
         if len(self._inbox) >= ROOM_INPUTS_MAX:
             raise Refused("busy", "The room has too much to do at the moment.")
         self._inbox.append(happened)
@@ -167,16 +109,23 @@ class RoomRunner:
         self._tickets[ticket] = submission
         return submission
 
-    def ticket(self) -> tuple[int, asyncio.Future[Accepted]]:
-        """A ticket for an input that is answered but carries no proposal."""
+    async def discard(self, key: str) -> Accepted:
+        """Take back a proposal of ours that waits. Raises Refused."""
         loop = asyncio.get_running_loop()
         ticket, self._next_ticket = self._next_ticket, self._next_ticket + 1
         submission = Submission(kept=loop.create_future(), outcome=loop.create_future())
+        self.put(Discarded(key=key, ticket=ticket))
         self._tickets[ticket] = submission
-        return ticket, submission.outcome
+        return await submission.outcome
 
     async def until(self, predicate: Callable[[RoomState], bool]) -> None:
-        """Wait until the room's state, as stored, satisfies `predicate`."""
+        """Wait until the room's state, as stored, satisfies `predicate`.
+
+        Raises:
+            Refused: the room stopped, so that it never will.
+        """
+        if self._ended is not None:
+            raise Refused(self._ended.reason, self._ended.message)
         if predicate(self.machine.state):
             return
         wait: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -210,18 +159,19 @@ class RoomRunner:
             try:
                 await self._persist(done, now)
             except (StorageFailed, Refused) as failure:
-                await self._start_again(failure)
+                await self._start_again(failure, done)
                 continue
             await self._speak(done)
 
     async def _wait(self) -> None:
-        deadline_s = self.machine.deadline()
-        timeout_s = None if deadline_s is None else max(0, deadline_s - self._clock.now().mono_s)
+        due = [at_s for at_s in (self.machine.deadline(), self._retry_at_s) if at_s is not None]
+        timeout_s = max(0, min(due) - self._clock.now().mono_s) if due else None
         try:
             async with asyncio.timeout(timeout_s):
                 await self._news.wait()
         except TimeoutError:
-            return
+            pass
+        self._retry_at_s = None
 
     async def _gather(self) -> None:
         """Wait a moment for those who were answered together, so that they share a commit again.
@@ -238,10 +188,11 @@ class RoomRunner:
         except TimeoutError:
             return
 
-    def _step_all(self, now: Now) -> _Round:
-        done = _Round()
+    def _step_all(self, now: Now) -> Round:
+        done = Round()
         for _ in range(min(len(self._inbox), GROUP_COMMIT_MAX)):
             happened = self._inbox.popleft()
+            done.inputs.append(happened)
             try:
                 effects = self.machine.step(happened, now)
             except PeerFault as fault:
@@ -260,11 +211,7 @@ class RoomRunner:
             self._news.clear()
         return done
 
-    async def _persist(self, done: _Round, now: Now) -> None:
-        for event in done.events:
-            proposal = event.proposal
-            wire = WireEvent(proposal.raw, proposal.signature, event.header, event.signature)
-            self._recent.append((event.seq, wire))
+    async def _persist(self, done: Round, now: Now) -> None:
         if not done.changes:
             return
         rows = []
@@ -288,8 +235,9 @@ class RoomRunner:
                 outbox_refuse=tuple(done.refused),
             )
         )
+        self._feed.remember(done.events)
 
-    async def _speak(self, done: _Round) -> None:
+    async def _speak(self, done: Round) -> None:
         for send in done.sends:
             if isinstance(send, Stream):
                 await self._stream(send)
@@ -325,62 +273,54 @@ class RoomRunner:
         else:
             submission.outcome.set_result(answer.outcome)
 
-    # --- feeding copies --------------------------------------------------------------------
-
     async def _stream(self, wanted: Stream) -> None:
-        """Send the events of one copy's window, in frames, from memory if they are recent."""
-        since = wanted.since_seq
-        while since < wanted.upto_seq:
-            batch = self._from_memory(since, wanted.upto_seq)
-            if batch is None:
-                limit = min(BATCH_EVENTS_MAX, wanted.upto_seq - since)
-                batch = await self._store.read_wire(self.room_id, since, limit, BATCH_BYTES_MAX)
-            assert batch, "the log has what was promised to a copy"
-            sent = self._links.send(
-                wanted.install_id,
-                Append(
-                    room_id=self.room_id,
-                    epoch=self.state.head.epoch,
-                    events=tuple(batch),
-                    latest_seq=self.state.head.seq,
-                    protected_seq=0,
-                ),
-            )
-            if not sent:
-                return  # the link is gone; the copy asks again
-            since += len(batch)
-
-    def _from_memory(self, since: int, upto: int) -> Sequence[WireEvent] | None:
-        if not self._recent or self._recent[0][0] > since + 1:
-            return None
-        first = self._recent[0][0]
-        batch: list[WireEvent] = []
-        size = 0
-        for index in range(since + 1 - first, upto + 1 - first):
-            wire = self._recent[index][1]
-            size += len(wire.raw) + len(wire.header) + 160
-            if batch and (size > BATCH_BYTES_MAX or len(batch) >= BATCH_EVENTS_MAX):
-                break
-            batch.append(wire)
-        return batch
+        try:
+            upto_seq = await self._feed.stream(wanted, self.state.head)
+        except (StorageFailed, Refused) as failure:
+            # Nothing was lost: the copy is fed again from here in the next round.
+            self._log.warning("room.feed", room_id=self.room_id, reason=failure.reason)
+            upto_seq = wanted.since_seq
+        if upto_seq is not None:
+            self.machine.replicas.sent(wanted.install_id, upto_seq)
 
     # --- when the disk refuses, or the room stops ------------------------------------------
 
-    async def _start_again(self, failure: MeshError) -> None:
-        """Forget what the disk does not have, tell who waits, and read the truth again."""
+    async def _start_again(self, failure: MeshError, done: Round) -> None:
+        """Forget what the disk does not have, tell who waits, and read the truth again.
+
+        Where the disk was only full, what others sent is taken again later: they were told
+        nothing and will not repeat it as long as their link is open.
+        """
         self._log.error("room.storage", room_id=self.room_id, reason=failure.reason)
-        self.stop(failure)
-        self._recent.clear()
+        self._answer_all(failure)
+        self._feed.forget()
+        held = [
+            put
+            for put in (*done.inputs, *self._inbox)
+            if failure.reason == "storage_full" and not isinstance(put, Submitted | Discarded)
+        ]
         self._inbox.clear()
         self._news.clear()
         before = self.machine
         self.machine = await self._rebuild()
+        self.machine.presence = before.presence
         self.machine.replicas.resume(before.replicas)
         if before.copy.link_up:
             self.put(LinkUp(install_id=before.authority_install_id))
+        if held:
+            self._inbox.extend(held)
+            self._retry_at_s = self._clock.now().mono_s + _FULL_RETRY_S
 
-    def stop(self, why: MeshError) -> None:
-        """Tell everybody who waits for an answer that none will come."""
+    def end(self, why: MeshError) -> None:
+        """The room has stopped for good: whoever waits for it, now or later, hears why."""
+        self._ended = why
+        self._inbox.clear()
+        self._answer_all(why)
+        for _, wait in self._waits:
+            if not wait.done():
+                wait.set_exception(Refused(why.reason, why.message))
+
+    def _answer_all(self, why: MeshError) -> None:
         tickets, self._tickets = self._tickets, {}
         for submission in tickets.values():
             for future in (submission.kept, submission.outcome):
