@@ -20,7 +20,7 @@ def command() -> None:
 @click.argument("room")
 @click.option("--qr", is_flag=True, help="Show it as a QR code too.")
 @click.option("--this-machine", is_flag=True, help="It is for another home on this machine.")
-@click.option("--ttl", metavar="TIME", help="How long it counts: 90m, 24h (default), 7d.")
+@click.option("--ttl", "life", metavar="TIME", help="How long it counts: 90m, 24h (default), 7d.")
 @click.option("--uses", type=click.IntRange(1), help="How many may join with it (default 1).")
 @click.option("--role", type=click.Choice(["member", "listener"]), help="As what they join.")
 @click.pass_obj
@@ -29,12 +29,12 @@ def create(
     room: str,
     qr: bool,
     this_machine: bool,
-    ttl: str | None,
+    life: str | None,
     uses: int | None,
     role: str | None,
 ) -> None:
     """Refuses a link that reaches nobody else, unless that is meant."""
-    ttl_seconds = span_s(ttl) if ttl else None
+    ttl_seconds = span_s(life) if life else None
 
     async def made(node: Connection) -> find.Row:
         room_id = find.room(await node.rooms.list(), room)["room_id"]

@@ -13,7 +13,10 @@ from mesh.http.authentication import Authentication
 
 
 class Health:
-    """The three routes. `problems` names what keeps the node from working: reasons, no text."""
+    """The three routes.
+
+    `problems` names what keeps the node from working: `reason` or `reason: text`.
+    """
 
     def __init__(
         self,
@@ -32,7 +35,8 @@ class Health:
 
     async def readyz(self, request: web.Request) -> web.Response:
         """200 when nothing is wrong with storage and listener, else 503 with the reasons."""
-        problems = list(self._problems())
+        # Only the stable word: a sentence may name a path, and anyone may ask this.
+        problems = [problem.partition(":")[0] for problem in self._problems()]
         return web.Response(
             status=503 if problems else 200,
             body=msgspec.json.encode({"ready": not problems, "problems": problems}),

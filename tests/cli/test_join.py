@@ -144,6 +144,7 @@ class Screen:
         return await self._process.wait()
 
 
+@pytest.mark.timeout(60)  # a node of its own starts and stops in it
 async def test_with_no_node_running_this_terminal_becomes_one(
     alpha: Command, nowhere: Command
 ) -> None:
@@ -163,6 +164,7 @@ async def test_with_no_node_running_this_terminal_becomes_one(
         assert "Traceback" not in screen.shown
 
 
+@pytest.mark.timeout(60)  # a node of its own starts and stops in it
 async def test_declining_before_the_node_leaves_nothing(alpha: Command, nowhere: Command) -> None:
     async with Screen(nowhere.home, "join", await invited(alpha)) as screen:
         await screen.until("Start a node here")
@@ -171,6 +173,7 @@ async def test_declining_before_the_node_leaves_nothing(alpha: Command, nowhere:
     assert not nowhere.home.exists()
 
 
+@pytest.mark.timeout(60)  # a node of its own starts and stops in it
 @pytest.mark.parametrize(("typed", "status"), [("\n", 4), (None, 130)])
 async def test_declining_and_interrupting_join_nothing(
     alpha: Command, nowhere: Command, typed: str | None, status: int

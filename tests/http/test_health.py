@@ -15,7 +15,7 @@ async def test_ready_says_what_is_wrong() -> None:
                 200,
                 {"ready": True, "problems": []},
             )
-        edge.problems.append("storage_failed")
+        edge.problems.append("storage_failed: /home/ann/mesh.db is gone")
         async with edge.client.get(edge.url + "/readyz") as response:
             assert (response.status, await response.json()) == (
                 503,
