@@ -144,7 +144,7 @@ class Node:
             fingerprint=self.port.fingerprint(),
             install_id=self._identity.chain.install_id,
             token=self._token,
-            login_link=self.sessions.login_link,
+            login_link=self._browsers.login_link,
             make_owner_key=self._make_owner_key,
             stop=self._stopping.set,
         )
@@ -265,14 +265,14 @@ class Node:
         )
 
     async def _open_edge(self) -> None:
-        self.sessions = BrowserSessions(
+        self._browsers = BrowserSessions(
             store=DiskSessionStore(self._database),
             clock=self._clock,
             entropy=self._entropy,
             install_id=self._identity.chain.install_id,
             url=lambda: self._settings.public_url or self.port.loopback(),
         )
-        await self.sessions.load()
+        await self._browsers.load()
         public_host = urlsplit(self._settings.public_url).hostname
         acceptor = Acceptor(
             self.links,
@@ -284,7 +284,7 @@ class Node:
             EdgeParts(
                 surface=self._surface(),
                 methods=METHODS,
-                sessions=self.sessions,
+                sessions=self._browsers,
                 hosts=OwnHosts(
                     hostname=hostname(),
                     public_url=self._settings.public_url,
@@ -343,7 +343,7 @@ class Node:
             profiles=services.profiles,
             node=facts,
             followers=self.followers,
-            sessions=self.sessions,
+            sessions=self._browsers,
         )
 
     # --- small answers -----------------------------------------------------------------------

@@ -148,47 +148,62 @@ def assemble(parts: Parts) -> Services:
         incarnation=parts.incarnation,
         spawn=parts.spawn,
     )
+    turns = TurnDesk(
+        inbox=parts.inbox,
+        events=parts.events,
+        mounts=parts.mounts,
+        lending=lending,
+        operator=operator,
+        spawn=parts.spawn,
+        log=parts.log,
+        **world,
+    )
+    invitations, joining = _guests(parts, conversation, lending, peers, world)
     return Services(
         operator=operator,
         rooms=rooms,
         lending=lending,
         routing=routing,
+        turns=turns,
         peers=peers,
         conversation=conversation,
-        turns=TurnDesk(
-            inbox=parts.inbox,
-            events=parts.events,
-            mounts=parts.mounts,
-            lending=lending,
-            operator=operator,
-            spawn=parts.spawn,
-            log=parts.log,
-            **world,
-        ),
-        invitations=Invitations(
-            conversation=conversation,
-            operator=operator,
-            notes=parts.notes,
-            reach=parts.reach,
-            entropy=parts.entropy,
-            spawn=parts.spawn,
-            changed=parts.followers.changed,
-            **world,
-        ),
-        joining=Joining(
-            lending=lending,
-            peers=peers,
-            receipts=parts.receipts,
-            operator=operator,
-            dials=parts.links,
-            entropy=parts.entropy,
-            spawn=parts.spawn,
-            log=parts.log,
-            **world,
-        ),
+        invitations=invitations,
+        joining=joining,
         profiles=Profiles(mounts=parts.mounts, rooms=rooms, changed=parts.followers.changed),
         loans=Loans(lending=lending, routing=routing, rooms=rooms, clock=parts.clock),
     )
+
+
+def _guests(
+    parts: Parts,
+    conversation: Conversation,
+    lending: Lending,
+    peers: Peers,
+    world: dict[str, Any],
+) -> tuple[Invitations, Joining]:
+    """Both sides of an invitation."""
+    both: dict[str, Any] = {
+        "operator": conversation.operator,
+        "entropy": parts.entropy,
+        "spawn": parts.spawn,
+        **world,
+    }
+    invitations = Invitations(
+        conversation=conversation,
+        notes=parts.notes,
+        reach=parts.reach,
+        changed=parts.followers.changed,
+        **both,
+    )
+    joining = Joining(
+        lending=lending,
+        peers=peers,
+        receipts=parts.receipts,
+        dials=parts.links,
+        log=parts.log,
+        **both,
+    )
+    return invitations, joining
 
 
 class Switchboard:

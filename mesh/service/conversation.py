@@ -54,7 +54,7 @@ class Conversation:
         """`spawn` runs a reader's catch-up in the node's task group."""
         self._rooms = rooms
         self._store = store
-        self._operator = operator
+        self.operator = operator
         self._lends = lends
         self._incarnation = incarnation
         self._spawn = spawn
@@ -65,18 +65,18 @@ class Conversation:
         self, name: str, room_id: str | None, seats: list[dict[str, Any]], policy: object
     ) -> dict[str, Any]:
         """Found a room here and seat this node's own profiles in it."""
-        room_id = ids.check(ids.ROOM, room_id or self._operator.new_id("r"), "room_id")
+        room_id = ids.check(ids.ROOM, room_id or self.operator.new_id("r"), "room_id")
         agents = [self._lends.agent(seat["profile"], seat.get("handle")) for seat in seats]
-        founder = self._operator.person("owner")
-        founding = self._operator.propose(
+        founder = self.operator.person("owner")
+        founding = self.operator.propose(
             room_id,
             "room.created",
             founder.member_id,
             {
                 "name": ids.clean_name(name),
-                "authority_gateway_id": self._operator.install_id,
+                "authority_gateway_id": self.operator.install_id,
                 "founder": founder.to_seat(),
-                "voters": [f"{self._operator.install_id}#{self._incarnation}"],
+                "voters": [f"{self.operator.install_id}#{self._incarnation}"],
                 "lease_ms": _LEASE_MS,
                 "policy": parse_policy(policy or {}, Policy()).to_json(),
             },
@@ -150,13 +150,13 @@ class Conversation:
     ) -> dict[str, Any]:
         """Say something. The same id and content is said once, however often it is sent."""
         runner = self._rooms.get(room_id)
-        me = self._operator.me(runner.state)
+        me = self.operator.me(runner.state)
         if member_id not in {None, me.member_id}:
             raise Refused("forbidden", "You speak only as yourself.")
         ids.check(ids.OPAQUE, event_id, "event_id")
         return await self._submit(
             runner,
-            self._operator.propose(
+            self.operator.propose(
                 room_id, "message.user", me.member_id, payload, event_id=event_id
             ),
             wait_ms,
@@ -167,8 +167,8 @@ class Conversation:
     ) -> dict[str, Any]:
         """A control call: any kind of event that the operator's person may propose."""
         runner = self._rooms.get(room_id)
-        me = self._operator.me(runner.state)
-        proposal = self._operator.propose(room_id, kind, me.member_id, payload)
+        me = self.operator.me(runner.state)
+        proposal = self.operator.propose(room_id, kind, me.member_id, payload)
         return await self._submit(runner, proposal, wait_ms)
 
     async def rename(self, room_id: str, name: str) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Conversation:
 
     async def leave(self, room_id: str) -> dict[str, Any]:
         """The operator's person leaves, and with it the agents homed here."""
-        me = self._operator.me(self._rooms.get(room_id).state)
+        me = self.operator.me(self._rooms.get(room_id).state)
         payload = {"member_id": me.member_id, "reason": "left"}
         return await self.control(room_id, "member.left", payload)
 
@@ -193,7 +193,7 @@ class Conversation:
     async def add(self, room_id: str, profile: str, handle: str | None) -> dict[str, Any]:
         """Seat a profile of this node."""
         runner = self._rooms.get(room_id)
-        self._operator.me(runner.state)
+        self.operator.me(runner.state)
         return await self._seat(runner, self._lends.agent(profile, handle))
 
     async def stop(self, room_id: str, turn_id: str | None) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class Conversation:
     async def discard(self, room_id: str, event_id: str) -> dict[str, Any]:
         """Take back a message that waits for the room's host."""
         runner = self._rooms.get(room_id)
-        me = self._operator.me(runner.state)
+        me = self.operator.me(runner.state)
         key = ids.event_key(me.member_id, event_id)
         await runner.discard(key)
         return {"discarded": True}
@@ -223,7 +223,7 @@ class Conversation:
 
     async def _seat(self, runner: RoomRunner, agent: Member) -> dict[str, Any]:
         await self._lends.seat(runner.room_id, agent)
-        proposal = self._operator.propose(
+        proposal = self.operator.propose(
             runner.room_id, "member.joined", agent.member_id, {"member": agent.to_seat()}
         )
         made = await self._submit(runner, proposal, None)
