@@ -44,7 +44,8 @@ def _actor(event: Event) -> str:
 
 def _joined(event: Event, names: Names) -> str:
     seat = event["payload"]["member"]
-    return f"@{seat['handle']} ({seat['display_name']}) joined, on {seat['install_name']}"
+    handle = event["actor"]["handle"] or seat["handle"]  # made unique by the room
+    return f"@{handle} ({seat['display_name']}) joined, on {seat['install_name']}"
 
 
 def _left(event: Event, names: Names) -> str:
