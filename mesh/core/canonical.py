@@ -84,20 +84,23 @@ def _check_depth(text: str) -> None:
     """Refuse deep nesting before the parser recurses into it."""
     if text.count("[") + text.count("{") <= JSON_DEPTH_MAX:
         return
-    depth = deepest = 0
-    for part in _BRACKETS.finditer(text):
-        mark = part.group()
-        if mark in "[{":
+    depth = 0
+    for part in _TO_BRACKET.finditer(text):
+        mark = part.group(1)
+        if mark in ("[", "{"):
             depth += 1
-            deepest = max(deepest, depth)
-            if deepest > JSON_DEPTH_MAX:
+            if depth > JSON_DEPTH_MAX:
                 raise _wrong(f"nested deeper than {JSON_DEPTH_MAX}")
-        elif mark in "]}":
+        elif mark:
             depth -= 1
 
 
-# Strings are matched whole, so that brackets inside them do not count.
-_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# Everything up to the next bracket or the end. Strings are matched whole, so that brackets inside
+# them do not count. A string without its end reaches to the end of the text, and nothing is given
+# back: tried again from each quote, it would cost the square of its length (attack 26).
+_TO_BRACKET: Final = re.compile(
+    r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))*+([\[\]{}]|\Z)', re.DOTALL
+)
 
 
 def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
