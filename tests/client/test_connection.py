@@ -24,7 +24,7 @@ from mesh.client import (
     connection,
 )
 from mesh.client.subscription import QUEUE_MAX
-from tests.client.fake_node import FakeRooms, fake_node
+from tests.client.fake_node import FakeRooms, fake_node, write_control
 from tests.http.edge import TOKEN, running_edge
 
 ROOM = "r_" + "1" * 32
@@ -371,3 +371,50 @@ async def test_a_pinned_certificate_is_taken_and_no_other(
                 pass
     with pytest.raises(ValueError):
         connect(url="https://x", token=TOKEN, fingerprint="none")
+
+
+async def test_what_a_node_never_says_is_as_good_as_a_drop(home: Path, rooms: FakeRooms) -> None:
+    rooms.add(ROOM, "1")
+    async with fake_node(home, rooms), connect(home) as node:
+        async with aclosing(node.subscribe(ROOM)) as reader:
+            assert seqs([await anext(reader)]) == [1]
+            rooms.readers.pop(ROOM)[0].notify(b"{not json")
+            rooms.add(ROOM, "2")
+            assert seqs([await anext(reader)]) == [2]
+        assert [name for name, _ in rooms.calls].count("groups.subscribe") == 2
+
+
+async def test_a_token_that_no_longer_counts_ends_a_connection_by_url(
+    monkeypatch: pytest.MonkeyPatch, rooms: FakeRooms
+) -> None:
+    denied = RequestRejected("unauthenticated", "Not this token.", status=401)
+
+    async def refuse(*_: object) -> None:
+        raise denied
+
+    rooms.add(ROOM, "1")
+    async with (
+        running_edge(methods=rooms.methods()) as edge,
+        connect(url=edge.url, token=TOKEN) as node,
+        aclosing(node.subscribe(ROOM)) as reader,
+    ):
+        await anext(reader)
+        monkeypatch.setattr(node._address, "open", refuse)
+        rooms.drop_all()
+        with pytest.raises(RequestRejected) as error:
+            await anext(reader)
+        assert error.value is denied
+        with pytest.raises(RequestRejected):
+            await node.request("toy.who")
+
+
+async def test_an_old_token_in_the_home_is_read_again(home: Path, rooms: FakeRooms) -> None:
+    async with fake_node(home, rooms) as edge, connect(home) as node:
+        write_control(home, edge.url, token="x" * 43)
+        rooms.connections.clear()
+        await node.rooms.log(ROOM)
+        rooms.drop_all()
+        with pytest.raises((Unreachable, DeadlinePassed)):
+            await node.request("groups.log", {"room_id": ROOM}, deadline_s=0.3)
+        write_control(home, edge.url)
+        assert await node.request("toy.who") == {"kind": "program"}
