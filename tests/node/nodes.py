@@ -14,7 +14,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -296,20 +296,24 @@ async def a_world(folder: Path) -> AsyncIterator[World]:
     root = logging.getLogger()
     handlers = root.handlers[:]
     tasks = asyncio.TaskGroup()
-    cut_short: asyncio.CancelledError | None = None
     with puppets() as table:
         # Entered by hand, so that what a test raises stays what it is.
         await tasks.__aenter__()
         world = World(folder, tasks, table)
         try:
             yield world
+            await world.ends()
         except asyncio.CancelledError as error:
-            cut_short = error
+            # A task of the world failed: leaving the group raises what it raised.
+            await tasks.__aexit__(type(error), error, None)
+            raise
+        except BaseException:
+            with suppress(BaseExceptionGroup):
+                await world.ends()
+                await tasks.__aexit__(None, None, None)
+            raise
+        else:
+            await tasks.__aexit__(None, None, None)
         finally:
-            try:
-                if cut_short is None:
-                    await world.ends()
-            finally:
-                await tasks.__aexit__(type(cut_short) if cut_short else None, cut_short, None)
-                # Nodes of one process restore the log's handlers in whatever order they stop.
-                root.handlers[:] = handlers
+            # Nodes of one process restore the log's handlers in whatever order they stop.
+            root.handlers[:] = handlers
