@@ -106,11 +106,11 @@ class LiveConnection:
             TimeoutError: some did not, and were cancelled.
         """
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(None) as deadline, asyncio.TaskGroup() as calls:
-            writer = calls.create_task(self._write())
-            cutter = calls.create_task(self._cut_when_told())
+        async with asyncio.timeout(None) as deadline, asyncio.TaskGroup() as tasks:
+            writer = tasks.create_task(self._write())
+            cutter = tasks.create_task(self._cut_when_told())
             try:
-                await self._read(calls, answer, refuse)
+                await self._read(tasks, answer, refuse)
             finally:
                 self._end()
                 writer.cancel()
@@ -122,7 +122,7 @@ class LiveConnection:
 
     async def _read(
         self,
-        calls: asyncio.TaskGroup,
+        tasks: asyncio.TaskGroup,
         answer: Answer,
         refuse: Callable[[bytes], bytes | None],
     ) -> None:
@@ -134,7 +134,7 @@ class LiveConnection:
             data: bytes = message.data
             if self._in_flight < CALLS_IN_FLIGHT_MAX:
                 self._in_flight += 1
-                calls.create_task(self._call(data, answer))
+                tasks.create_task(self._call(data, answer))
             elif (
                 len(self._waiting) < CALLS_WAITING_MAX
                 and self._waiting_bytes + len(data) <= CALLS_WAITING_BYTES_MAX
@@ -162,6 +162,7 @@ class LiveConnection:
         assert self._in_flight >= 0
 
     def _put(self, message: bytes) -> None:
+        assert not self._closed, "nothing is queued after the end"
         self._queue.append(message)
         self._queued_bytes += len(message)
         self._something.set()
@@ -181,6 +182,7 @@ class LiveConnection:
                 while self._queue:
                     message = self._queue.popleft()
                     self._queued_bytes -= len(message)
+                    assert self._queued_bytes >= 0
                     await self._socket.send_frame(message, WSMsgType.TEXT)
                     if not self._roomy.is_set() and not self._is_half_full():
                         self._roomy.set()
