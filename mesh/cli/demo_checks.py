@@ -16,6 +16,7 @@ from mesh.cli.demo_nodes import DemoNode
 from mesh.cli.demo_room import LENT, PERMISSIONS, ROOM_NAME, DemoRoom, next_friday
 from mesh.cli.demo_screen import Row, Screen
 from mesh.cli.demo_watch import NotSeen, answers_to
+from mesh.cli.failure import Failed
 from mesh.client import ClientError, RequestRejected
 from mesh.client.invitations import new_request_id
 
@@ -77,7 +78,7 @@ class Checks:
                 return True, await check()
         except NotSeen as missed:
             return False, missed.message
-        except ClientError as error:
+        except (ClientError, Failed) as error:
             return False, self._lost or f"{error.message} ({error.reason})"
         except TimeoutError:
             return False, self._lost or "it took too long"

@@ -24,7 +24,7 @@ from mesh.client.control_file import read_control
 from mesh.config import ENVIRONMENT, SETTINGS
 
 LOOPBACK: Final = "127.0.0.1"
-START_S: Final = 20.0
+START_S: Final = 30.0
 LOOK_EVERY_S: Final = 0.03
 PORTS_MAX: Final = 200
 """How far above the first port the demo looks for free ones."""
@@ -78,8 +78,12 @@ class DemoNode:
         Raises Failed where it does not come up.
         """
         began_s = asyncio.get_running_loop().time()
-        await self.launch()
-        await self.meet()
+        try:
+            await self.launch()
+            await self.meet()
+        except Failed:
+            await self.unplug()
+            raise
         return asyncio.get_running_loop().time() - began_s
 
     async def launch(self) -> None:

@@ -16,6 +16,7 @@ from mesh.cli.demo_nodes import LOOPBACK, DemoNode
 from mesh.cli.demo_room import DemoRoom
 from mesh.cli.demo_screen import Screen
 from mesh.cli.demo_watch import NotSeen
+from mesh.cli.failure import Failed
 from mesh.client import ClientError
 
 END: Final = "\x04"  # Ctrl-D
@@ -25,6 +26,7 @@ KEYS: Final = {
     "o": "new links for the browser",
     "q": "quit; the three nodes and all they wrote are gone then",
 }
+TO_WRITE: Final = "@guide show us round, @scribe summary, @echo hello"
 SSH_PORT: Final = "22"
 
 
@@ -40,6 +42,7 @@ class Play:
         """Say what can be done, and do what is asked. Raises ClientError where a node is lost."""
         keys = has_keys()
         await self._addresses()
+        self._screen.note(f"In the room, write for example: {TO_WRITE}", "dim")
         self._screen.facts({"act": "playing", "keys": keys})
         Feed(self._room, self._screen).begin()
         for node in self._room.nodes:
@@ -58,7 +61,7 @@ class Play:
         while (pressed := await self._queue.get()) not in {QUIT, QUIT.upper(), END}:
             try:
                 await self._do(pressed)
-            except ClientError as error:
+            except (ClientError, Failed) as error:
                 self._screen.note(f"That did not work: {error.message} {error.next}")
 
     async def _do(self, pressed: str | DemoNode) -> None:

@@ -105,6 +105,7 @@ class Story:
     async def _seat_model(self, model: Model) -> None:
         room = self._room
         await model.seat(room)
+        await room.watch(room.laptop).member("model", "online")
         self._told("model_seated", room.laptop, f"seats @model: {model.name} at {model.place}")
         if not model.is_local:
             self._screen.note(f"What is said to @model goes to {model.place}.")

@@ -42,6 +42,15 @@ def presence(handle: str, word: str) -> Callable[[State], bool]:
     return is_so
 
 
+async def arrives(node: Connection, room_id: str, event_id: str) -> list[str]:
+    """Wait until the event is in this node's log; returns all ids there."""
+    async with aclosing(node.subscribe(room_id)) as items:
+        while getattr(await anext(items), "event", {}).get("event_id") != event_id:
+            pass
+    log = await node.rooms.log(room_id, limit=1000)
+    return [event["event_id"] for event in log["events"]]
+
+
 async def answers(node: Connection, room_id: str, event_id: str) -> list[str]:
     """All answers to a message, in this node's log."""
     log = await node.rooms.log(room_id, limit=1000)
@@ -138,16 +147,10 @@ async def test_the_host_is_unplugged_and_what_was_said_meanwhile_arrives(
         assert said["queued"] and said["state"] == "waiting"
         played.press("1")
         await shown(node, room_id, lambda s: s["authority"]["link"] == "up")
-        async with aclosing(node.subscribe(room_id)) as items:
-            async for item in items:
-                event = getattr(item, "event", {})
-                if event.get("event_id") == said["event_id"]:
-                    break
+        assert (await arrives(node, room_id, said["event_id"])).count(said["event_id"]) == 1
         await shown(node, room_id, presence("scribe", "online"))
     async with a_machine(played, "friend") as (node, room_id):
-        log = await node.rooms.log(room_id, limit=1000)
-        ids = [event["event_id"] for event in log["events"]]
-        assert ids.count(said["event_id"]) == 1
+        assert (await arrives(node, room_id, said["event_id"])).count(said["event_id"]) == 1
 
 
 async def test_the_friend_withdraws_and_lends_anew(played: PlayedDemo) -> None:
