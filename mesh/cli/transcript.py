@@ -44,7 +44,8 @@ def _actor(event: Event) -> str:
 
 def _joined(event: Event, names: Names) -> str:
     seat = event["payload"]["member"]
-    handle = event["actor"]["handle"] or seat["handle"]  # made unique by the room
+    actor = event["actor"]  # under the handle that the room made unique
+    handle = actor["handle"] if actor["id"] == seat.get("member_id") else seat["handle"]
     return f"@{handle} ({seat['display_name']}) joined, on {seat['install_name']}"
 
 
