@@ -1,13 +1,12 @@
 """A network of three machines for each test, gone afterwards whatever the test did."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.netns.machines import node_on
+from tests.netns.machines import nodes_on
 from tests.netns.network import Network
 from tests.processes.node_process import NodeProcess
 
@@ -34,9 +33,5 @@ class Three:
 @pytest.fixture
 async def three(network: Network, tmp_path: Path) -> AsyncIterator[Three]:
     """Nodes on the three machines, strangers to each other."""
-    async with AsyncExitStack() as stack:
-        a, b, c = [
-            await stack.enter_async_context(node_on(network, machine, tmp_path))
-            for machine in MACHINES
-        ]
+    async with nodes_on(network, tmp_path) as (a, b, c):
         yield Three(network=network, a=a, b=b, c=c)

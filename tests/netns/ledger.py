@@ -29,7 +29,7 @@ from mesh.client.rooms import new_event_id
 from tests.netns import audit
 from tests.netns.account_book import AccountBook
 from tests.netns.faults import KINDS, Faults
-from tests.netns.machines import node_on, shared_room
+from tests.netns.machines import nodes_on, shared_room
 from tests.netns.network import Network
 from tests.netns.workload import Progress, Reader, Sender
 from tests.processes.node_process import NodeProcess
@@ -103,14 +103,10 @@ class Ledger:
 
     async def run(self) -> Outcome:
         """Run to the end. Raises AssertionError when the logs are not what they must be."""
-        async with AsyncExitStack() as stack:
-            nodes = [
-                await stack.enter_async_context(node_on(self._network, machine, self._folder))
-                for machine in self._network.machines
-            ]
+        async with nodes_on(self._network, self._folder) as nodes:
             room_id = await shared_room(nodes)
-            book = stack.enter_context(AccountBook(self._folder / "ledger.jsonl"))
-            outcome = await self._run_in(room_id, nodes, book)
+            with AccountBook(self._folder / "ledger.jsonl") as book:
+                outcome = await self._run_in(room_id, nodes, book)
             for node in nodes:
                 assert not node.said, f"{node.name}: {node.said}"
                 assert await node.stop() == 0, node.name

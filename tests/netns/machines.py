@@ -1,7 +1,8 @@
 """Nodes on the machines of a network, and rooms that they share by real invitations."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,19 +15,25 @@ from tests.processes.node_process import NodeProcess
 
 
 @asynccontextmanager
-async def node_on(network: Network, machine: str, folder: Path) -> AsyncIterator[NodeProcess]:
-    """A node on that machine, open to the others, with a home of its own in the folder."""
-    async with (
-        Door(partial(network.socket, machine)) as door,
-        NodeProcess(
-            folder / machine,
-            machine,
-            port=door.port,
-            lan=True,
-            prefix=network.prefix(machine),
-        ) as node,
-    ):
-        yield node
+async def nodes_on(network: Network, folder: Path) -> AsyncIterator[Sequence[NodeProcess]]:
+    """A node on every machine, open to the others, with a home of its own in the folder."""
+    async with AsyncExitStack() as stack:
+        nodes: list[NodeProcess] = []
+        for machine in network.machines:
+            door = await stack.enter_async_context(Door(partial(network.socket, machine)))
+            node = NodeProcess(
+                folder / machine,
+                machine,
+                port=door.port,
+                lan=True,
+                prefix=network.prefix(machine),
+            )
+            stack.push_async_callback(node.end)
+            nodes.append(node)
+        async with asyncio.TaskGroup() as starting:
+            for node in nodes:
+                starting.create_task(node.start())
+        yield nodes
 
 
 async def join(

@@ -81,10 +81,12 @@ class Network:
         """What to write before a command so that it runs on that machine."""
         return ("ip", "netns", "exec", self._namespace(machine))
 
-    def socket(self, machine: str) -> sockets.socket:
-        """A TCP socket that belongs to that machine; it stays there wherever it is used."""
+    def socket(
+        self, machine: str, kind: sockets.SocketKind = sockets.SOCK_STREAM
+    ) -> sockets.socket:
+        """An IPv4 socket that belongs to that machine; it stays there wherever it is used."""
         with _inside(self._namespace(machine)):
-            made = sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM)
+            made = sockets.socket(sockets.AF_INET, kind)
         made.setblocking(False)
         return made
 

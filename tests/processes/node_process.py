@@ -53,7 +53,11 @@ class NodeProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def __aenter__(self) -> Self:
-        await self.start()
+        try:
+            await self.start()
+        except BaseException:
+            await self.end()
+            raise
         return self
 
     async def __aexit__(
