@@ -51,7 +51,7 @@ def test_a_strangers_text_is_made_visible() -> None:
             {"member_id": "m_1", "reason": "withdrawn"},
         ),
         (
-            "* @echo (Echo) joined, on beta",
+            "* @ann (Echo) joined, on beta",
             "member.joined",
             {"member": {"handle": "echo", "display_name": "Echo", "install_name": "beta"}},
         ),
