@@ -140,8 +140,10 @@ async def _log(
 
     def show(event: dict[str, Any]) -> None:
         if event["kind"] == "member.joined":
-            seat = event["payload"]["member"]
-            names[seat["member_id"]] = seat["handle"]
+            seat, actor = event["payload"]["member"], event["actor"]
+            # The room made the handle unique; the seat shows what was wished for.
+            known = actor["handle"] if actor["id"] == seat["member_id"] else seat["handle"]
+            names[seat["member_id"]] = known
         if terminal.json:
             terminal.value(event)
         elif everything or not is_turn(event):

@@ -51,9 +51,21 @@ def test_a_strangers_text_is_made_visible() -> None:
             {"member_id": "m_1", "reason": "withdrawn"},
         ),
         (
-            "* @ann (Echo) joined, on beta",
+            "* @echo (Echo) joined, on beta",
             "member.joined",
             {"member": {"handle": "echo", "display_name": "Echo", "install_name": "beta"}},
+        ),
+        (
+            "* @ann (Ann) joined, on beta",  # the room gave its author a unique handle
+            "member.joined",
+            {
+                "member": {
+                    "member_id": "m_0",
+                    "handle": "an",
+                    "display_name": "Ann",
+                    "install_name": "beta",
+                }
+            },
         ),
         (
             "* Ann made an invitation (member, for 1)",
