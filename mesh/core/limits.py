@@ -90,6 +90,7 @@ GRANT_BYTES_MAX: Final = 4 << 10
 GRANT_TTL_MAX_S: Final = 24 * 3_600
 LOAN_TTL_MAX_S: Final = 366 * 24 * 3_600
 CLOCK_SKEW_S: Final = 5
+STAMP_AHEAD_MS: Final = 60_000  # an author's stamp so far after the admission is flagged
 INVITATION_TTL_MAX_S: Final = 30 * 24 * 3_600
 INVITATION_USES_MAX: Final = 1_000
 INVITATION_LINK_CHARS_MAX: Final = 4_096

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from mesh.core.event import Event
+from mesh.core.limits import STAMP_AHEAD_MS
 from mesh.core.member import Member
 from mesh.core.room_machine import RoomMachine
 
@@ -84,8 +85,13 @@ def state_json(machine: RoomMachine) -> dict[str, Any]:
 
 
 def event_json(machine: RoomMachine, event: Event) -> dict[str, Any]:
-    """One event. Who wrote it comes from the log's own seats, never from its text."""
+    """One event. Who wrote it comes from the log's own seats, never from its text.
+
+    Order is the authority's; the author's stamp is for display, and flagged where it lies in the
+    future of the admission (situation 31).
+    """
     proposal = event.proposal
+    ahead_ms = proposal.created_at_ms - event.admitted_at_ms
     return {
         "room_id": event.room_id,
         "seq": event.seq,
@@ -97,6 +103,7 @@ def event_json(machine: RoomMachine, event: Event) -> dict[str, Any]:
         "cause": proposal.cause.to_json() if proposal.cause else None,
         "created_at": proposal.created_at_ms,
         "admitted_at": event.admitted_at_ms,
+        "clock_ahead_ms": ahead_ms if ahead_ms > STAMP_AHEAD_MS else 0,
         "prev_hash": event.prev_hash,
         "hash": event.hash,
         "level": "local",

@@ -5,6 +5,7 @@ are sent.
 """
 
 import asyncio
+import json
 import sqlite3
 import threading
 from pathlib import Path
@@ -61,8 +62,8 @@ async def test_a_blocked_writer_acknowledges_nothing(tmp_path: Path) -> None:
         # The machine has ordered some of them, so nothing but the disk holds them up.
         await eventually(stepped, lambda seq: seq > 1)
         assert not sending.done() and len(seen.events) == 1
-        body = f'{{"jsonrpc":"2.0","id":1,"method":"groups.log","params":{{"room_id":"{room_id}"}}}}'
-        shown = (await host.posts(body.encode()))["result"]
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "groups.log", "params": {"room_id": room_id}}
+        shown = (await host.posts(json.dumps(asked).encode()))["result"]
         assert shown["latest_seq"] == len(shown["events"]) == 1
         go_on.set()
         assert await held
