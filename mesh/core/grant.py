@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from mesh.core import canonical, ids
 from mesh.core.errors import Malformed, Refused
-from mesh.core.identity import SigningKey, verify
+from mesh.core.identity import JWS_START, SigningKey, verify
 from mesh.core.limits import CLOCK_SKEW_S, GRANT_BYTES_MAX, GRANT_TTL_MAX_S, JSON_INT_MAX
 from mesh.core.member import parse_permissions
 
 HEADER: Final = b'{"alg":"EdDSA","typ":"roommesh-grant+jwt"}'
 _HEADER_B64: Final = ids.b64(HEADER)
+assert f"{_HEADER_B64}.".encode() == JWS_START, "what sets grants apart from all else we sign"
 _CLAIMS: Final = frozenset(
     {
         "iss",
@@ -142,7 +143,8 @@ def check(token: bytes, issuer_key: bytes | None, use: Use, revoked: frozenset[s
         Malformed, Refused: with the reason of the first step that fails.
     """
     grant, signed, signature = read(token)
-    if issuer_key is None:
+    # Until keys can be rotated, the key that signs is the key that names the issuer.
+    if issuer_key is None or ids.install_id(issuer_key) != grant.issuer:
         raise Refused("unknown_issuer", "The grant's issuer is not known here.")
     if not verify(issuer_key, "grant", signed, signature):
         raise Refused("bad_signature", "The grant's signature does not hold.")
@@ -197,8 +199,7 @@ def _parse(claims: dict[str, Any]) -> Grant:
     if type(claims["continuation"]) is not bool:
         raise ValueError("continuation")
     for name in ("catalog_digest", "policy_digest"):
-        if not isinstance(claims[name], str) or len(claims[name]) != 64:
-            raise ValueError(name)
+        ids.check(ids.DIGEST, claims[name], name)
     return Grant(
         grant_id=ids.check(ids.GRANT, claims["jti"], "jti"),
         issuer=ids.check(ids.INSTALL, claims["iss"], "iss"),

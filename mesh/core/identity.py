@@ -1,9 +1,11 @@
 r"""Keys: who an install is, what it signs, and how others check it.
 
 Every signature is over `roommesh/v1/<kind>\0` + bytes, so that a signature of one kind is never
-accepted as another (attack 6). One library (libsodium through PyNaCl) decides what is valid. An
-install is named by its *first* public key; a later key is signed by the one before it, and the
-whole chain travels in the handshake. Two successors of one key are `duplicate_instance`.
+accepted as another (attack 6). Only a grant is signed as it is, for it is a compact JWS that any
+JOSE library verifies: its fixed header is its domain, and begins unlike any other. One library
+(libsodium through PyNaCl) decides what is valid. An install is named by its *first* public key;
+a later key is signed by the one before it, and the whole chain travels in the handshake. Two
+successors of one key are `duplicate_instance`.
 """
 
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from mesh.core.ids import install_id
 from mesh.core.limits import KEY_CHAIN_MAX
 
 DOMAIN: Final = b"roommesh/v1/"
+JWS_START: Final = b"eyJhbGciOiJFZERTQSIsInR5cCI6InJvb21tZXNoLWdyYW50K2p3dCJ9."
 KINDS: Final = frozenset(
     {"proposal", "event", "link", "grant", "rotation", "node", "address", "revocation"}
 )
@@ -47,7 +50,15 @@ class SigningKey:
     def sign(self, kind: str, data: bytes) -> bytes:
         """64 bytes over the domain of `kind` and `data`."""
         assert kind in KINDS, kind
-        return crypto_sign(DOMAIN + kind.encode() + b"\0" + data, self.secret)[:crypto_sign_BYTES]
+        return crypto_sign(_signed(kind, data), self.secret)[:crypto_sign_BYTES]
+
+
+def _signed(kind: str, data: bytes) -> bytes:
+    """The bytes under a signature of that kind."""
+    if kind == "grant":
+        assert data.startswith(JWS_START), "a grant says that it is one"
+        return data
+    return DOMAIN + kind.encode() + b"\0" + data
 
 
 def verify(public: bytes, kind: str, data: bytes, signature: bytes) -> bool:
@@ -55,8 +66,10 @@ def verify(public: bytes, kind: str, data: bytes, signature: bytes) -> bool:
     assert kind in KINDS, kind
     if len(public) != 32 or len(signature) != crypto_sign_BYTES:
         return False
+    if kind == "grant" and not data.startswith(JWS_START):
+        return False
     try:
-        crypto_sign_open(signature + DOMAIN + kind.encode() + b"\0" + data, public)
+        crypto_sign_open(signature + _signed(kind, data), public)
     except (BadSignatureError, ValueError):
         return False
     return True
