@@ -23,6 +23,8 @@ OPAQUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}\Z")
 PROFILE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}\Z")
 HANDLE: Final = re.compile(r"[^\W_](?:[\w.-]{0,38}[\w])?(?:@[\w-]{1,20})?\Z")
 
+DIGEST: Final = re.compile(r"[0-9a-f]{64}\Z")
+
 ENTROPY_BYTES: Final = 16
 
 
@@ -62,10 +64,20 @@ def check(pattern: re.Pattern[str], value: object, field: str) -> str:
 
 # Bidirectional controls, zero-width and other invisible formatting: they make one name look like
 # another, or turn the line around (attack 65, situation 86).
-_INVISIBLE: Final = {"Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
-# Letters, marks and symbols by category that draw nothing: fillers, joiners, variation selectors.
-_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(
-    chr(code) for code in (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+_INVISIBLE: Final = {"Cf", "Cc", "Cs", "Co", "Zl", "Zp"}
+# What draws nothing by any other category: fillers, joiners, variation selectors, noncharacters.
+# Code points without a character are *not* hidden, but for those that never draw: what one
+# Python does not know yet, a later one does, and two installs must not judge one name apart.
+_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0") | frozenset(
+    chr(code)
+    for code in (
+        *range(0x180B, 0x1810),
+        *range(0xFDD0, 0xFDF0),
+        *range(0xFE00, 0xFE10),
+        *range(0xFFF0, 0xFFF9),
+        *range(0xE0000, 0xE1000),
+        *(plane * 0x10000 + end for plane in range(17) for end in (0xFFFE, 0xFFFF)),
+    )
 )
 
 

@@ -110,22 +110,26 @@ def parse_seat(value: object) -> Member:
     if not isinstance(value, dict) or not _FIELDS <= value.keys() <= _FIELDS | _OPTIONAL:
         raise Malformed("invalid_params", "The member's seat has wrong fields.", field="member")
     kind, role, key = value["kind"], value["role"], value["public_key"]
-    if kind not in {"person", "agent"} or role not in ROLES or not isinstance(key, str):
+    if kind not in ("person", "agent") or role not in ROLES or not isinstance(key, str):
         raise Malformed("invalid_params", "The member's seat has wrong values.", field="member")
     try:
         public_key = bytes.fromhex(key)
     except ValueError:
         public_key = b""
-    if len(public_key) != 32:
+    if len(public_key) != 32 or public_key.hex() != key:  # one key, one spelling
         raise Malformed("invalid_params", "The member's key is not 32 bytes.", field="public_key")
     profile = value.get("profile")
     if (kind == "agent") != (profile is not None):
         raise Malformed("invalid_params", "Agents, and only agents, name a profile.")
     if profile is not None:
         ids.check(ids.PROFILE, profile, "profile")
+    handle = ids.check(ids.HANDLE, value["handle"], "handle")
+    if ids.clean_name(handle, "handle") != handle:
+        # A letter that is not drawn would make it look like another member's (attack 65).
+        raise Malformed("invalid_params", "The handle has hidden letters.", field="handle")
     return Member(
         member_id=ids.check(ids.MEMBER, value["member_id"], "member_id"),
-        handle=ids.check(ids.HANDLE, value["handle"], "handle"),
+        handle=handle,
         display_name=ids.clean_name(value["display_name"], "display_name"),
         kind=kind,
         role=role,
