@@ -186,7 +186,7 @@ def parse_proposal(raw: bytes, signature: bytes) -> Proposal:
     if value.keys() != _P_FIELDS or not canonical.is_canonical(raw, value):
         raise Malformed("invalid_params", "The proposal's bytes are not canonical.")
     kind = value["kind"]
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise Malformed("invalid_params", "This event kind is not known here.", field="kind")
     if not isinstance(value["payload"], dict) or not isinstance(value["member_id"], str):
         raise Malformed("invalid_params", "The proposal's fields have wrong types.")

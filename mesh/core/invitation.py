@@ -100,7 +100,7 @@ def check_terms(uses: object, role: object) -> None:
     """Raises Malformed unless uses and role can be offered."""
     if type(uses) is not int or not 1 <= uses <= INVITATION_USES_MAX:
         raise Malformed("invalid_params", f"uses is 1 to {INVITATION_USES_MAX}.", field="uses")
-    if role not in {"member", "listener"}:
+    if role not in ("member", "listener"):
         raise Malformed("invalid_params", "role is member or listener.", field="role")
 
 
