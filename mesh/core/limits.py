@@ -81,6 +81,7 @@ BUDGET_MAX: Final = 64
 TURN_DEADLINE_MS: Final = 30 * 60_000
 TURN_OFFLINE_WAIT_MS: Final = 24 * 3_600_000
 TURNS_PER_MEMBER_QUEUED_MAX: Final = 64
+DISPATCHES_AWAITED_MAX: Final = 4_096  # dispatches that are ahead of our copy; drop, it comes again
 DELTA_BYTES_MAX: Final = 16 << 10
 HISTORY_LINES_MAX: Final = 200
 ADDRESSED_PER_EVENT_MAX: Final = 64

@@ -8,6 +8,7 @@ relays the redemption, which it can neither forge nor keep (the seats are signed
 import hashlib
 import hmac
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from mesh.core import ids
@@ -94,6 +95,9 @@ class Invitations:
             },
         )
         if not made["accepted"]:
+            # Issued later, it would be an invitation whose link nobody has.
+            with suppress(Refused):
+                await self._conversation.discard(room_id, made["event_id"])
             raise Refused("peer_offline", "The room's host is not reachable; nobody can join now.")
         await self._note(invitation_id, room_id, None)
         base = self._reach.base()

@@ -152,6 +152,11 @@ class Lending:
             if runner is not None and runner.machine.authority_install_id == install_id:
                 self._want(room_id, member_id)
 
+    def renew(self, room_id: str, member_id: str) -> None:
+        """A grant of that seat was found expired: give its home a fresh one, or end the loan."""
+        if (room_id, member_id) in self._loans:
+            self._want(room_id, member_id)
+
     def _want(self, room_id: str, member_id: str) -> None:
         self._due.add((room_id, member_id))
         self._news.set()

@@ -136,7 +136,7 @@ class Followers:
 
     def follow(self, connection: Connection) -> None:
         """Tell this connection until it closes."""
-        if len(self._connections) < SUBSCRIBERS_MAX:
+        if connection not in self._connections and len(self._connections) < SUBSCRIBERS_MAX:
             self._connections.add(connection)
             connection.on_close(lambda: self._connections.discard(connection))
 

@@ -2,7 +2,8 @@
 
 A room needs a link between its authority and every install that has a member in it. Whoever can
 dial does; the other side's addresses come from its seat in the log and, fresher, from its last
-handshake. A peer is remembered with its key chain; nothing follows from having met it.
+handshake. An install that a room needs is remembered with its key chain, and nothing follows
+from that; any other is forgotten with its link, for anybody can make keys and come by.
 """
 
 import asyncio
@@ -103,12 +104,14 @@ class Peers:
         self._states = states
         self._changed = changed
         self._met: dict[str, PeerRow] = {}
+        self._stored: set[str] = set()
         self._wanted: set[str] = set()
         self._write = asyncio.Lock()
 
     async def load(self) -> None:
         """Read what is stored."""
         self._met = {row.install_id: row for row in await self._store.all()}
+        self._stored = set(self._met)
 
     # --- links -----------------------------------------------------------------------------
 
@@ -122,11 +125,14 @@ class Peers:
             last_seen_ms=self._clock.now().wall_ms,
         )
         self._met[row.install_id] = row
-        self._spawn(self._keep(row))
+        if row.install_id in self._wanted:
+            self._spawn(self._keep(row))
         self._changed("links")
 
-    def on_link_down(self, _install_id: str) -> None:
+    def on_link_down(self, install_id: str) -> None:
         """Somebody may want to look again."""
+        if install_id not in self._wanted | self._stored:
+            self._met.pop(install_id, None)
         self._changed("links")
 
     def on_sighting(self, sighting: Sighted) -> None:
@@ -137,6 +143,7 @@ class Peers:
         self._changed("links")
 
     async def _keep(self, row: PeerRow) -> None:
+        self._stored.add(row.install_id)
         async with self._write:  # two links of one peer are written in the order they came
             await self._store.put(row)
 
@@ -161,13 +168,19 @@ class Peers:
         for install_id in self._wanted - needed.keys():
             self._links.unwant(install_id)
         for install_id, seats_say in needed.items():
-            self._links.want(install_id, self.addresses(install_id, seats_say))
+            self._want(install_id, seats_say)
         self._wanted = set(needed)
 
     def want(self, install_id: str, addresses: Sequence[str]) -> None:
         """Keep a link that no room of ours needs yet (a guest that is joining)."""
-        self._links.want(install_id, self.addresses(install_id, addresses))
+        self._want(install_id, addresses)
         self._wanted.add(install_id)
+
+    def _want(self, install_id: str, hints: Sequence[str]) -> None:
+        self._links.want(install_id, self.addresses(install_id, hints))
+        met = self._met.get(install_id)
+        if met is not None and install_id not in self._stored:
+            self._spawn(self._keep(met))
 
     def addresses(self, install_id: str, hints: Sequence[str]) -> list[str]:
         """Where to dial: what the peer said last, then the hints."""

@@ -191,7 +191,9 @@ class Routing:
         held = self._held.get((runner.room_id, turn.member_id))
         if not self._links.is_up(member.install_id):
             self._progress(runner, turn, "offline", "peer_offline")
-        elif held is not None and member.member_id in runner.state.routes:
+        elif held is None or self._clock.now().wall_ms >= held.expires_at_ms:
+            return  # its install hands over a fresh grant, and that dispatches what is open
+        elif member.member_id in runner.state.routes:
             self._links.send(
                 member.install_id,
                 TurnDispatch(

@@ -5,17 +5,19 @@ cursor meets the last event shown, it goes live in the same step, so that no eve
 A reader that does not read is cut by its connection (4008) and resumes from its cursor.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from mesh.core.errors import Refused
+from mesh.core.errors import Refused, StorageFailed
 from mesh.core.event import Event
 from mesh.core.limits import SUBSCRIBERS_MAX
 from mesh.ports import Connection
 
 _PAGE_EVENTS: Final = 200
+_RETRY_S: Final = 0.5
 _encode = msgspec.json.Encoder().encode
 
 Page = Callable[[int, int], Awaitable[Sequence[Event]]]
@@ -48,7 +50,8 @@ class Subscriptions:
         self._page = page
         self._to_json = to_json
         self.shown_seq = shown_seq
-        self._readers: set[Reader] = set()
+        self._readers: dict[Connection, Reader] = {}
+        self._told_of_end: set[Connection] = set()
 
     def __len__(self) -> int:
         return len(self._readers)
@@ -56,33 +59,48 @@ class Subscriptions:
     def add(self, connection: Connection, since_seq: int) -> Reader:
         """Begin to read after `since_seq`; `catch_up` must be run for it.
 
+        A connection reads a room once: a second reader takes the place of the first.
+
         Raises:
             Refused: reason `busy` above SUBSCRIBERS_MAX.
         """
+        self.remove(connection)
         if len(self._readers) >= SUBSCRIBERS_MAX:
             raise Refused("busy", "Too many readers follow this room already.")
-        self.remove(connection)
-        reader = Reader(connection, since_seq)
-        self._readers.add(reader)
-        connection.on_close(lambda: self._drop(reader))
+        reader = self._readers[connection] = Reader(connection, since_seq)
+        if connection not in self._told_of_end:
+            self._told_of_end.add(connection)
+            connection.on_close(lambda: self._ended(connection))
         return reader
 
     def remove(self, connection: Connection) -> bool:
         """Stop reading for this connection; True if it was."""
-        found = [r for r in self._readers if r.connection is connection]
-        for reader in found:
-            self._drop(reader)
-        return bool(found)
+        reader = self._readers.pop(connection, None)
+        if reader is None:
+            return False
+        reader.stopped, reader.live = True, False
+        return True
+
+    def _ended(self, connection: Connection) -> None:
+        self._told_of_end.discard(connection)
+        self.remove(connection)
 
     async def catch_up(self, reader: Reader) -> None:
-        """Give the reader what it has missed, page by page, then let it go live."""
+        """Give the reader what it has missed, page by page, then let it go live.
+
+        A page that cannot be read now is tried again: a reader is never left in silence.
+        """
         while not reader.stopped:
             if reader.cursor >= self.shown_seq:
                 reader.live = True
                 return
-            page = await self._page(reader.cursor, _PAGE_EVENTS)
+            try:
+                page = await self._page(reader.cursor, _PAGE_EVENTS)
+            except (Refused, StorageFailed):
+                await asyncio.sleep(_RETRY_S)
+                continue
             for event in page:
-                if event.seq > self.shown_seq:
+                if event.seq > self.shown_seq or reader.stopped:
                     break
                 reader.connection.notify(self._event(event))
                 reader.cursor = event.seq
@@ -92,7 +110,7 @@ class Subscriptions:
         """An event is on the disk: show it to everyone who is live."""
         assert event.seq == self.shown_seq + 1, (event.seq, self.shown_seq)
         self.shown_seq = event.seq
-        live = [r for r in self._readers if r.live]
+        live = [r for r in self._readers.values() if r.live]
         if live:
             message = self._event(event)
             for reader in live:
@@ -101,7 +119,7 @@ class Subscriptions:
 
     def tell(self, signal: dict[str, Any]) -> None:
         """Show a signal to everyone who is live; nothing is kept for those who are not."""
-        live = [r for r in self._readers if r.live]
+        live = [r for r in self._readers.values() if r.live]
         if live:
             message = notification(
                 {"type": "group.signal", "room_id": self._room_id, "payload": signal}
@@ -129,7 +147,3 @@ class Subscriptions:
                 "payload": self._to_json(event),
             }
         )
-
-    def _drop(self, reader: Reader) -> None:
-        reader.stopped, reader.live = True, False
-        self._readers.discard(reader)

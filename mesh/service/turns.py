@@ -22,10 +22,16 @@ from mesh.core.authority import answer_cause
 from mesh.core.errors import MeshError, Refused
 from mesh.core.event import MESSAGE_KINDS, Event
 from mesh.core.inputs import SignalMade
-from mesh.core.limits import BATCH_BYTES_MAX, HISTORY_LINES_MAX, LOG_PAGE_MAX
+from mesh.core.limits import (
+    BATCH_BYTES_MAX,
+    DISPATCHES_AWAITED_MAX,
+    HISTORY_LINES_MAX,
+    LOG_PAGE_MAX,
+    TURN_DEADLINE_MS,
+)
 from mesh.core.link_messages import TurnDispatch, TurnReport
 from mesh.core.member import Member
-from mesh.core.turn import is_pass
+from mesh.core.turn import Turn, is_pass
 from mesh.ports import Clock, Links
 from mesh.service.lending import Lending
 from mesh.service.open_rooms import OpenRooms
@@ -34,7 +40,6 @@ from mesh.service.room_runner import RoomRunner
 from mesh.stores import EventStore, InboxRow, TurnInbox
 from mesh.telemetry import Log
 
-_LOG_WAIT_S: Final = 10.0
 _ENDS: Final = frozenset(
     {"turn.settled", "turn.passed", "turn.failed", "turn.cancelled", "turn.uncertain"}
 )
@@ -71,8 +76,9 @@ class TurnDesk:
         self._spawn = spawn
         self._log = log
         self._open: dict[str, InboxRow] = {}
-        self._queues: dict[str, asyncio.Queue[InboxRow]] = {}
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._awaited: set[str] = set()
+        self._orders: dict[str, asyncio.Lock] = {}
+        self._running: dict[str, asyncio.Task[Any]] = {}
         self._stopped: set[str] = set()
         lending.on_withdrawn.append(self._withdrawn)
 
@@ -81,6 +87,8 @@ class TurnDesk:
     async def load(self) -> None:
         """Settle what the last process left: queued rows run, running ones are uncertain."""
         for row in await self._inbox.open_rows():
+            if row.room_id in self._rooms.broken:
+                continue  # the row waits for a start at which its room opens
             runner = self._rooms.find(row.room_id)
             if runner is None:
                 await self._inbox.close(row.turn_id)
@@ -119,36 +127,53 @@ class TurnDesk:
         if runner is None or runner.machine.authority_install_id != install_id:
             self._log.warning("turns.stray_dispatch", install_id=install_id)
             return
-        row = InboxRow(
-            turn_id=ids.check(ids.TURN, asked.turn_id, "turn_id"),
+        if asked.turn_id in self._awaited or len(self._awaited) >= DISPATCHES_AWAITED_MAX:
+            return  # it is waited for already, or the home sends it again on its next link
+        self._awaited.add(asked.turn_id)
+        try:
+            # Our copy may be far behind the dispatch; the log is what we act on.
+            await runner.until(lambda state: asked.turn_id in state.turns)
+        finally:
+            self._awaited.discard(asked.turn_id)
+        row = self._row(runner.state.turns.get(asked.turn_id), asked)
+        if row is None:
+            self._log.info("turns.not_taken", install_id=install_id)
+            return
+        try:
+            self._lending.admit(runner, install_id, asked)
+        except MeshError as refusal:
+            if refusal.reason == "grant_expired":
+                # Not the turn's fault: the home dispatches it anew under the grant it gets now.
+                self._lending.renew(row.room_id, row.member_id)
+            else:
+                said = refusal.message
+                self._report(replace(row, state="failed", reason=refusal.reason, message=said))
+            return
+        if await self._inbox.put(row):
+            self._open[row.turn_id] = row
+            self._report(row)
+            self._enqueue(row)
+        await self._lending.used(asked.grant)
+
+    def _row(self, turn: Turn | None, asked: TurnDispatch) -> InboxRow | None:
+        """The row of a dispatch, by what the log says of the turn; None where that differs."""
+        if turn is None or not turn.open or turn.member_id != asked.member_id:
+            return None
+        return InboxRow(
+            turn_id=turn.turn_id,
             room_id=asked.room_id,
-            member_id=asked.member_id,
-            trigger_seq=asked.trigger_seq,
-            root=asked.root,
-            hop=asked.hop,
-            attempt=asked.attempt,
-            deadline_ms=asked.deadline_ms,
+            member_id=turn.member_id,
+            trigger_seq=turn.trigger_seq,
+            root=turn.root,
+            hop=turn.hop,
+            attempt=turn.attempt,
+            deadline_ms=min(max(asked.deadline_ms, 1_000), TURN_DEADLINE_MS),
             grant_id="",
             state="queued",
             reason="",
             message="",
             created_at_ms=self._clock.now().wall_ms,
         )
-        try:
-            # Our copy may be a moment behind the dispatch; the log is what we act on.
-            async with asyncio.timeout(_LOG_WAIT_S):
-                await runner.until(lambda state: asked.turn_id in state.turns)
-            self._lending.admit(runner, install_id, asked)
-        except TimeoutError:
-            return  # the home sends it again when it has fed us
-        except MeshError as refusal:
-            self._report(replace(row, state="failed", reason=refusal.reason, message=str(refusal)))
-            return
-        await self._lending.used(asked.grant)
-        if await self._inbox.put(row):
-            self._open[row.turn_id] = row
-            self._report(row)
-            self._enqueue(row)
 
     def on_event(self, runner: RoomRunner, event: Event) -> None:
         """The log shows the end of a turn: stop what still runs, and owe no report any more."""
@@ -182,38 +207,46 @@ class TurnDesk:
     # --- running ---------------------------------------------------------------------------
 
     def _enqueue(self, row: InboxRow) -> None:
-        queue = self._queues.get(row.member_id)
-        if queue is None:
-            queue = self._queues[row.member_id] = asyncio.Queue()
-            self._spawn(self._work(queue))
-        queue.put_nowait(row)
+        """Run it after the turns of its member that came before (situation 46).
 
-    async def _work(self, queue: asyncio.Queue[InboxRow]) -> None:
-        """One member's turns, one after the other (situation 46)."""
-        while True:
-            row = await queue.get()
+        Each turn is a job of its own: a fault in one costs the next ones nothing.
+        """
+        self._spawn(self._in_order(row, self._orders.setdefault(row.member_id, asyncio.Lock())))
+
+    async def _in_order(self, row: InboxRow, order: asyncio.Lock) -> None:
+        async with order:  # first come, first served
             current = self._open.get(row.turn_id)
             if current is None or current.state != "queued":
-                continue
-            async with asyncio.TaskGroup() as group:
-                task = group.create_task(self._guarded(current))
-                self._running[row.turn_id] = task
-            del self._running[row.turn_id]
+                return
+            task = asyncio.current_task()
+            assert task is not None
+            self._running[row.turn_id] = task
+            try:
+                await self._guarded(current)
+            finally:
+                del self._running[row.turn_id]
 
     async def _guarded(self, row: InboxRow) -> None:
         """Run one turn; being stopped is an end of its own, not an error.
 
         A turn that is cut off because the node stops keeps its row: the next start finds it.
         """
+        said = "The node made a mistake while the agent was at work; see its log."
+        end: tuple[str, str, str] | None = ("failed", "internal", said)
         try:
             await self._run(row)
+            end = None
         except asyncio.CancelledError:
+            end = None
             if row.turn_id in self._stopped:
                 self._stopped.discard(row.turn_id)
                 await self._move(row, "cancelled", "withdrawn")
             raise
         except MeshError as error:
-            self._report(await self._move(row, "failed", error.reason, error.message))
+            end = ("failed", error.reason, error.message)
+        finally:
+            if end is not None:
+                self._report(await self._move(row, *end))
 
     async def _run(self, row: InboxRow) -> None:
         runner = self._rooms.get(row.room_id)

@@ -101,8 +101,9 @@ async def test_a_bomb_costs_nothing(tmp_path: Path, name: str) -> None:
         answer = await host.posts(data)
         spent_s = time.process_time() - began
         assert answer["error"]["data"]["status"] in {413, 422}
-        # 50 ms is the aim; both ends of the connection are in this process, under debug.
-        assert spent_s < 0.25, spent_s
+        # Measured alone it is below 0.1 s, with both ends of the connection in this process and
+        # under debug. What grows with the square of the input would take minutes.
+        assert spent_s < 1, spent_s
         assert await host.sdk.node.status()
 
 
