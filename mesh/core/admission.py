@@ -6,7 +6,6 @@ authority cannot slip in what the room's own rules forbid, and a member cannot g
 what a text or a payload says (situation 47).
 """
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -23,9 +22,16 @@ from mesh.core.limits import (
 from mesh.core.member import Member, parse_seat
 from mesh.core.policy import Policy, parse_policy
 from mesh.core.room import RoomState
+from mesh.core.system_events import (
+    check_digest,
+    check_fields,
+    check_number,
+    check_short,
+    check_system,
+)
+from mesh.core.turn import TurnState
 
 Payload = dict[str, Any]
-_SHA256: Final = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def judge(state: RoomState, proposal: Proposal, at_ms: int) -> MeshError | None:
@@ -38,7 +44,7 @@ def judge(state: RoomState, proposal: Proposal, at_ms: int) -> MeshError | None:
         return Refused("disbanded", "The room was closed by its owner.")
     try:
         if proposal.kind in SYSTEM_KINDS:
-            _system(state, proposal)
+            check_system(state, proposal)
         else:
             _RULES[proposal.kind](state, proposal, at_ms)
     except MeshError as refusal:
@@ -68,11 +74,6 @@ def authentic(state: RoomState, proposal: Proposal) -> bool:
 _SEAT: Final = {"room.created": "founder", "member.joined": "member"}
 
 
-def _fields(payload: Payload, needed: set[str], optional: frozenset[str] = frozenset()) -> None:
-    if not needed <= payload.keys() <= needed | optional:
-        raise Malformed("invalid_params", "The payload has wrong fields.", field="payload")
-
-
 def _author(state: RoomState, proposal: Proposal) -> Member:
     member = state.member(proposal.member_id)
     if member is None:
@@ -87,11 +88,6 @@ def _owner(state: RoomState, proposal: Proposal) -> Member:
     return member
 
 
-def _system(state: RoomState, proposal: Proposal) -> None:
-    if proposal.member_id != state.authority_install_id:
-        raise Refused("forbidden", "Only the room's authority writes this kind of event.")
-
-
 def _text(payload: Payload) -> None:
     text = payload["text"]
     if not isinstance(text, str) or not text.strip():
@@ -102,7 +98,9 @@ def _text(payload: Payload) -> None:
 
 def _created(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
     payload = proposal.payload
-    _fields(payload, {"name", "authority_gateway_id", "founder", "voters", "lease_ms", "policy"})
+    check_fields(
+        payload, {"name", "authority_gateway_id", "founder", "voters", "lease_ms", "policy"}
+    )
     if state.head.seq != 0:
         raise Refused("conflict", "The room exists already.")
     founder = parse_seat(payload["founder"])
@@ -118,8 +116,7 @@ def _created(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
         founder.install_id
     ]:
         raise Malformed("invalid_params", "A new room has one voter: its host.", field="voters")
-    if type(payload["lease_ms"]) is not int or not 100 <= payload["lease_ms"] <= 60_000:
-        raise Malformed("invalid_params", "lease_ms is out of range.", field="lease_ms")
+    check_number(payload, "lease_ms", 100, 60_000)
 
 
 def _named(payload: Payload, field: str) -> None:
@@ -134,19 +131,19 @@ def _own_key(member: Member) -> None:
 
 
 def _renamed(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"name"})
+    check_fields(proposal.payload, {"name"})
     _owner(state, proposal)
     _named(proposal.payload, "name")
 
 
 def _disbanded(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, set())
+    check_fields(proposal.payload, set())
     _owner(state, proposal)
 
 
 def _joined(state: RoomState, proposal: Proposal, at_ms: int) -> None:
     payload = proposal.payload
-    _fields(payload, {"member"}, frozenset({"invitation_id"}))
+    check_fields(payload, {"member"}, frozenset({"invitation_id"}))
     member = parse_seat(payload["member"])
     _own_key(member)
     if proposal.member_id != member.member_id or member.member_id in state.members:
@@ -171,7 +168,7 @@ def _joined(state: RoomState, proposal: Proposal, at_ms: int) -> None:
 
 
 def _left(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"member_id", "reason"})
+    check_fields(proposal.payload, {"member_id", "reason"})
     author = _author(state, proposal)
     gone = state.member(str(proposal.payload["member_id"]))
     if gone is None:
@@ -186,7 +183,7 @@ def _left(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
 
 
 def _muted(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"member_id", "muted"})
+    check_fields(proposal.payload, {"member_id", "muted"})
     _owner(state, proposal)
     if state.member(str(proposal.payload["member_id"])) is None:
         raise Refused("not_found", "That member is not in the room.")
@@ -195,7 +192,7 @@ def _muted(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
 
 
 def _message_user(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"text"}, frozenset({"thread_id"}))
+    check_fields(proposal.payload, {"text"}, frozenset({"thread_id"}))
     author = _author(state, proposal)
     if author.is_agent or proposal.cause is not None:
         raise Refused("forbidden", "Agents answer by turns.")
@@ -206,7 +203,7 @@ def _message_user(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
 
 
 def _message_member(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"text", "turn_id"})
+    check_fields(proposal.payload, {"text", "turn_id"})
     author = _author(state, proposal)
     _may_send(author)
     _text(proposal.payload)
@@ -219,6 +216,8 @@ def _message_member(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
         turn.turn_id,
     ):
         raise Refused("forbidden", "The message names another cause than its turn.")
+    if not turn.may_move(TurnState.SETTLED):
+        raise Refused("conflict", f"The turn has its answer already: {turn.state}.")
 
 
 def _may_send(author: Member) -> None:
@@ -229,7 +228,8 @@ def _may_send(author: Member) -> None:
 
 
 def _turn_cancelled(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"turn_id", "member_id"}, frozenset({"reason"}))
+    check_fields(proposal.payload, {"turn_id", "member_id"}, frozenset({"reason"}))
+    check_short(proposal.payload, "reason")
     author = _author(state, proposal)
     turn = state.turns.get(str(proposal.payload["turn_id"]))
     if turn is None or turn.member_id != proposal.payload["member_id"]:
@@ -244,7 +244,7 @@ def _turn_cancelled(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
 
 def _issued(state: RoomState, proposal: Proposal, at_ms: int) -> None:
     payload = proposal.payload
-    _fields(
+    check_fields(
         payload,
         {"invitation_id", "secret_sha256", "role", "uses", "expires_at", "issuer_member_id"},
     )
@@ -256,15 +256,12 @@ def _issued(state: RoomState, proposal: Proposal, at_ms: int) -> None:
     invitation_id = ids.check(ids.INVITATION, payload["invitation_id"], "invitation_id")
     if invitation_id in state.invitations or payload["issuer_member_id"] != author.member_id:
         raise Refused("conflict", "That invitation exists, or is somebody else's.")
-    digest, expires = payload["secret_sha256"], payload["expires_at"]
-    if not isinstance(digest, str) or not _SHA256.match(digest) or type(expires) is not int:
-        raise Malformed("invalid_params", "The invitation's fields have wrong types.")
-    if not 0 < expires - at_ms <= (INVITATION_TTL_MAX_S + 60) * 1000:
-        raise Malformed("invalid_params", "The invitation's end is out of range.")
+    check_digest(payload, "secret_sha256")
+    check_number(payload, "expires_at", at_ms + 1, at_ms + (INVITATION_TTL_MAX_S + 60) * 1000)
 
 
 def _invitation_revoked(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"invitation_id"})
+    check_fields(proposal.payload, {"invitation_id"})
     author = _author(state, proposal)
     invitation = state.invitations.get(str(proposal.payload["invitation_id"]))
     if invitation is None:
@@ -274,14 +271,18 @@ def _invitation_revoked(state: RoomState, proposal: Proposal, _at_ms: int) -> No
 
 
 def _grant_revoked(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"member_id", "reason"}, frozenset({"grant_ids"}))
+    check_fields(proposal.payload, {"member_id", "reason"}, frozenset({"grant_ids"}))
+    check_short(proposal.payload, "reason")
+    grant_ids = proposal.payload.get("grant_ids", [])
+    if not isinstance(grant_ids, list) or not all(isinstance(i, str) for i in grant_ids):
+        raise Malformed("invalid_params", "grant_ids is a list of ids.", field="grant_ids")
     author = _author(state, proposal)
     if not author.is_agent or proposal.payload["member_id"] != author.member_id:
         raise Refused("forbidden", "A loan is withdrawn by the install that lends.")
 
 
 def _policy_changed(state: RoomState, proposal: Proposal, _at_ms: int) -> None:
-    _fields(proposal.payload, {"policy"})
+    check_fields(proposal.payload, {"policy"})
     _owner(state, proposal)
     parse_policy(proposal.payload["policy"], state.policy)
 
