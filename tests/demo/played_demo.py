@@ -23,8 +23,8 @@ from types import TracebackType
 from typing import Any, Self
 
 MARK = "DEMO_TEST_MARK"
-SEEN_S = 30.0
-END_S = 15.0
+SEEN_S = 45.0
+END_S = 20.0
 COLUMNS, LINES = 80, 50
 # Takes the terminal at its standard input for its own, as a shell's job has it.
 ON_TERMINAL = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"

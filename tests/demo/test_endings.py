@@ -7,7 +7,7 @@ import pytest
 
 from tests.demo.played_demo import PlayedDemo
 
-pytestmark = pytest.mark.timeout(40)
+pytestmark = pytest.mark.timeout(60)
 
 
 def folder_of(demo: PlayedDemo) -> Path:

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.demo.played_demo import PlayedDemo
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.browser]
+pytestmark = [pytest.mark.timeout(90), pytest.mark.browser]
 PAGE_MS = 15_000
 
 

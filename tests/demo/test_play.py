@@ -12,7 +12,7 @@ from yarl import URL
 from mesh.client import Connection, connect
 from tests.demo.played_demo import COLUMNS, PlayedDemo
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(90)
 
 State = dict[str, Any]
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.demo.played_demo import COLUMNS, PlayedDemo
 
-pytestmark = pytest.mark.timeout(70)
+pytestmark = pytest.mark.timeout(90)
 ROW = re.compile(r"^ *(\d+) (.+?)  +(all three|[a-z]+(?:, [a-z]+)?) +(\d*)  +(yes|NO|-)$", re.M)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.demo.played_demo import PlayedDemo
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(90)
 FIRST = 7_420
 
 
