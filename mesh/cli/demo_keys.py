@@ -22,7 +22,10 @@ def has_keys() -> bool:
     if not sys.stdin or not sys.stdin.isatty():
         return False
     # A background job that touched the terminal's mode would be stopped by the system.
-    return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:  # a terminal that is not the one this process is controlled from
+        return True
 
 
 class Keys:
