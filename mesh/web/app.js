@@ -92,6 +92,8 @@ async function begin() {
 }
 
 addEventListener("hashchange", () => {
-  if (location.hash.startsWith("#login=")) location.reload(); // A new link in an open page.
+  // A new link, to sign in or an invitation, that was opened in a page which is open already.
+  const isInvitation = location.pathname === "/i" && location.hash.length > 1;
+  if (isInvitation || location.hash.startsWith("#login=")) location.reload();
 });
 void begin();

@@ -164,7 +164,8 @@ function turnReason({ state, reason, message }) {
   // Why it is offline stands right above, with its presence.
   if (!reason || state === "offline") return "";
   if (reason === "budget_spent") return ": stopped: loop";
-  return `: ${cleanName(message) || reasonWords(reason)}`;
+  // The sentence goes on with the time.
+  return `: ${cleanName(message).replace(/\.$/, "") || reasonWords(reason)}`;
 }
 
 /**

@@ -78,6 +78,11 @@ async def test_an_invitation_that_was_taken_back_says_so(
     await ben.page.goto(f"{laptop.url}/i#{made['link'].partition('#')[2]}")
     await expect(ben.role("problem", state="invitation_revoked")).to_be_visible()
 
+    # Another link opened in the same tab is another invitation.
+    other = await desktop.ask("invitations.create", room_id=room_id)
+    await ben.page.goto(f"{laptop.url}/i#{other['link'].partition('#')[2]}")
+    await expect(ben.role("invite-page", state="shown")).to_contain_text("Attic")
+
 
 async def test_an_invitation_opened_at_a_stranger_says_the_command_and_offers_nothing(
     visit: Visit, desktop: Machine
