@@ -65,6 +65,7 @@ class RoomRunner:
         self._tickets: dict[int, Submission] = {}
         self._next_ticket = 1
         self._next_row = 1
+        self._is_storing = False
         self._retry_at_s: float | None = None
         self._ended: MeshError | None = None
         self._feed = LogFeed(machine.state.room_id, store=store, links=links)
@@ -126,7 +127,7 @@ class RoomRunner:
         """
         if self._ended is not None:
             raise Refused(self._ended.reason, self._ended.message)
-        if predicate(self.machine.state):
+        if not self._is_storing and predicate(self.machine.state):
             return
         wait: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         entry = (predicate, wait)
@@ -155,12 +156,15 @@ class RoomRunner:
             await self._wait()
             await self._gather()
             now = self._clock.now()
+            self._is_storing = True
             done = self._step_all(now)
             try:
                 await self._persist(done, now)
             except (StorageFailed, Refused) as failure:
                 await self._start_again(failure, done)
                 continue
+            finally:
+                self._is_storing = False
             await self._speak(done)
 
     async def _wait(self) -> None:
