@@ -109,7 +109,8 @@ class Node:
         log_file = LogFile(home / "logs" / "node.log")
         self._stack.callback(log_file.close)
         self._redaction.hide(self._token)
-        self._log = make_log(log_file.write, self._redaction, lambda: self._clock.now().wall_ms)
+        level, now = self._settings.log_level, self._clock.now
+        self._log = make_log(log_file.write, self._redaction, lambda: now().wall_ms, level=level)
         self._stack.enter_context(libraries_into(self._log))
         self._identity = keystore.open_identity(home, self._entropy.bytes)
         self._certificate = certificate_of(self._settings, self._started_at_ms)
@@ -174,10 +175,9 @@ class Node:
         self._mounts = await self._stack.enter_async_context(
             MountTable(self._settings.home / "profiles", clock=lambda: self._clock.now().wall_ms)
         )
-        if await self._saved.get(_SEEDED) is not None:
-            return
-        await seed(self._mounts)
-        await self._saved.put(_SEEDED, "true")
+        if await self._saved.get(_SEEDED) is None:
+            await seed(self._mounts)
+            await self._saved.put(_SEEDED, "true")
 
     async def _open_mesh(self) -> None:
         self.followers = Followers(asyncio.get_running_loop().call_soon)

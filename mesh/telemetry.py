@@ -23,6 +23,8 @@ from typing import Any, Final, Protocol, cast
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
+from mesh.config import LOG_LEVELS
+
 LOG_VALUE_CHARS_MAX: Final = 2_048
 LOG_ITEMS_MAX: Final = 32
 LOG_FILE_BYTES_MAX: Final = 16 << 20  # then the file becomes NAME.1 and a new one begins
@@ -191,8 +193,22 @@ class _Sink:
     debug = info = warning = error = msg
 
 
-def make_log(write: Callable[[str], None], redaction: Redaction, wall_ms: Callable[[], int]) -> Log:
-    """A log that gives finished lines to `write`, stamped with `wall_ms()`."""
+def make_log(
+    write: Callable[[str], None],
+    redaction: Redaction,
+    wall_ms: Callable[[], int],
+    *,
+    level: str = LOG_LEVELS[0],
+) -> Log:
+    """A log that gives finished lines of at least `level` to `write`, stamped with `wall_ms()`."""
+    written = LOG_LEVELS[LOG_LEVELS.index(level) :]
+
+    def _only_written(
+        _logger: object, method: str, event: MutableMapping[str, Any]
+    ) -> MutableMapping[str, Any]:
+        if method not in written:
+            raise structlog.DropEvent
+        return event
 
     def _with_time(
         _logger: object, _method: str, event: MutableMapping[str, Any]
@@ -201,7 +217,10 @@ def make_log(write: Callable[[str], None], redaction: Redaction, wall_ms: Callab
 
     made = structlog.wrap_logger(
         _Sink(write),
-        processors=[_with_level, _with_traceback, _with_time, redaction, _as_line],
+        processors=[
+            *(_only_written, _with_level, _with_traceback, _with_time),
+            *(redaction, _as_line),
+        ],
         wrapper_class=structlog.BoundLogger,
         cache_logger_on_first_use=True,
     )

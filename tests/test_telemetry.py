@@ -59,6 +59,17 @@ def test_a_line_is_json_with_a_time_and_a_level(lines: Lines) -> None:
     }
 
 
+def test_what_is_below_the_level_is_not_written() -> None:
+    raw: list[str] = []
+    log: Log = make_log(raw.append, Redaction(), lambda: 0, level="warning")
+    log.debug("not reached")
+    log.info("node.ready")
+    assert not raw
+    log.warning("a peer left")
+    log.error("job.failed")
+    assert [json.loads(line)["level"] for line in raw] == ["warning", "error"]
+
+
 @pytest.mark.parametrize(
     "name",
     [
