@@ -29,7 +29,11 @@ from mesh.core.inputs import (
     TurnProgressed,
     TurnReported,
 )
-from mesh.core.limits import TURN_OFFLINE_WAIT_MS, TURNS_PER_MEMBER_QUEUED_MAX
+from mesh.core.limits import (
+    MEMBERS_PER_ROOM_MAX,
+    TURN_OFFLINE_WAIT_MS,
+    TURNS_PER_MEMBER_QUEUED_MAX,
+)
 from mesh.core.link_messages import RedeemResult, Verdict
 from mesh.core.live_turns import LiveTurns
 from mesh.core.member import Member, parse_seat
@@ -110,7 +114,7 @@ class Authority:
     def route_offered(self, put: RouteOffered, now: Now) -> Iterator[Effect]:
         """A verified grant becomes the member's route."""
         member = self._state.member(put.member_id)
-        if member is None or not member.is_agent:
+        if member is None or not member.is_agent or self._state.disbanded_at_ms is not None:
             return
         assert member.profile is not None
         yield from self._system(
@@ -168,7 +172,7 @@ class Authority:
             if digest != proposal.digest:
                 return Refused("conflict", "This id was used for other content.", seq=seq), []
             return Accepted(key=proposal.key, seq=seq, event=None, idempotent=True), []
-        refusal = judge(self._state, proposal, now.wall_ms)
+        refusal = judge(self._state, proposal, self._at_ms(now))
         if refusal is not None:
             return refusal, []
         effects = list(self._append(proposal, now))
@@ -229,7 +233,7 @@ class Authority:
     def _refuse_seats(
         self, put: Redeemed, person: Member, agents: list[Member], now: Now
     ) -> MeshError | None:
-        refusal = judge(self._state, put.proposals[0], now.wall_ms)
+        refusal = judge(self._state, put.proposals[0], self._at_ms(now))
         if refusal is not None:
             return refusal
         if put.proposals[0].payload.get("invitation_id") != put.invitation_id:
@@ -241,9 +245,22 @@ class Authority:
             return Refused("conflict", "A member is seated already, or named twice.")
         if any(a.role != "member" or a.public_key != person.public_key for a in agents):
             return Refused("forbidden", "Lent agents sit as members, under their install's key.")
+        # What `judge` would find only once the person sits, and the invitation is burnt.
+        if len(self._state.members) + len(fresh) > MEMBERS_PER_ROOM_MAX:
+            return Refused("too_large", f"A room has at most {MEMBERS_PER_ROOM_MAX} members.")
+        for agent, proposal in zip(agents, put.proposals[1:], strict=True):
+            if proposal.payload.keys() != {"member"} or proposal.member_id != agent.member_id:
+                return Malformed("invalid_params", "A lent agent's seat has wrong fields.")
         return None
 
     # --- appending -------------------------------------------------------------------------
+
+    def _at_ms(self, now: Now) -> int:
+        """When an event is admitted now. It is judged at that instant too, as copies will.
+
+        The log's time never goes back, also when this machine's clock does (attack 70).
+        """
+        return max(now.wall_ms, self._state.updated_at_ms)
 
     def _append(self, proposal: Proposal, now: Now) -> Iterator[Effect]:
         head = self._state.head
@@ -253,7 +270,7 @@ class Authority:
             epoch=0 if head.seq == 0 else FOUNDER_EPOCH,
             seq=head.seq + 1,
             prev_hash=head.hash,
-            admitted_at_ms=max(now.wall_ms, self._state.updated_at_ms),
+            admitted_at_ms=self._at_ms(now),
         )
         self._state.fold(event)
         yield StoreEvent(event=event)
@@ -272,6 +289,8 @@ class Authority:
             created_at_ms=now.wall_ms,
         )
         if self._state.known(proposal.key) is None:
+            refusal = judge(self._state, proposal, self._at_ms(now))
+            assert refusal is None, f"copies would refuse our own event: {refusal}"
             yield from self._append(proposal, now)
 
     def _consequences(self, event: Event, now: Now) -> Iterator[Effect]:
