@@ -25,7 +25,7 @@ from mesh.service.subscriptions import Subscriptions
 from mesh.stores import EventStore, OutboxRow, RoomChange
 from mesh.telemetry import Log
 
-_FULL_RETRY_S: Final = 1.0  # how often a full disk is tried again
+_RETRY_S: Final = 1.0  # how soon a disk that was full or busy is tried again
 
 
 class Watcher(Protocol):
@@ -281,9 +281,10 @@ class RoomRunner:
         try:
             upto_seq = await self._feed.stream(wanted, self.state.head)
         except (StorageFailed, Refused) as failure:
-            # Nothing was lost: the copy is fed again from here in the next round.
+            # Nothing was lost: the copy is fed again from here in a round to come.
             self._log.warning("room.feed", room_id=self.room_id, reason=failure.reason)
             upto_seq = wanted.since_seq
+            self._retry_at_s = self._clock.now().mono_s + _RETRY_S
         if upto_seq is not None:
             self.machine.replicas.sent(wanted.install_id, upto_seq)
 
@@ -313,7 +314,7 @@ class RoomRunner:
             self.put(LinkUp(install_id=before.authority_install_id))
         if held:
             self._inbox.extend(held)
-            self._retry_at_s = self._clock.now().mono_s + _FULL_RETRY_S
+            self._retry_at_s = self._clock.now().mono_s + _RETRY_S
 
     def end(self, why: MeshError) -> None:
         """The room has stopped for good: whoever waits for it, now or later, hears why."""

@@ -264,7 +264,9 @@ class Install:
 
     async def events(self, room_id: str, *kinds: str) -> list[Event]:
         """Its log of a room, or those kinds of it, as stored."""
-        log = await self.room(room_id).page(0, 1_000)
+        log: list[Event] = []
+        while page := await self.room(room_id).page(len(log), 1_000):
+            log += page
         return [event for event in log if not kinds or event.kind in kinds]
 
     async def texts(self, room_id: str) -> list[str]:
