@@ -10,7 +10,7 @@ the test at the end unless it was expected.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -123,6 +123,7 @@ class Install:
         self.changed: list[str] = []
         self.faults: list[Exception] = []
         self.refusals: list[MeshError] = []
+        self.verify: Callable[[str], Awaitable[object | None]] | None = None
         self.services: Services
         self.database: Database
         self._house = house
@@ -181,7 +182,7 @@ class Install:
             entropy=ImpatientEntropy(),
             log=self.log,
             spawn=self.spawn,
-            verify=None,
+            verify=self.verify,
         )
 
     async def stop(self) -> None:
