@@ -26,7 +26,7 @@ from mesh.core.effects import (
 from mesh.core.errors import REASONS, MeshError, PeerFault, Refused
 from mesh.core.event import Event, Proposal
 from mesh.core.inputs import Appended, Discarded, Judged, Submitted
-from mesh.core.limits import OUTBOX_ROWS_MAX, OUTBOX_WINDOW
+from mesh.core.limits import BATCH_BYTES_MAX, OUTBOX_ROWS_MAX, OUTBOX_WINDOW
 from mesh.core.link_messages import CatchUp, Propose, Stored, WireProposal
 from mesh.core.live_turns import LiveTurns
 from mesh.core.room import RoomState
@@ -91,17 +91,19 @@ class Copy:
         if not self.link_up or self.faulty:
             return
         batch: list[WireProposal] = []
+        batch_bytes = 0
         for key, proposal in self._waiting.items():
             if len(self._sent) >= OUTBOX_WINDOW:
                 break
             if key not in self._sent:
                 self._sent.add(key)
+                if batch and batch_bytes + len(proposal.raw) > BATCH_BYTES_MAX:
+                    yield self._propose(batch)
+                    batch, batch_bytes = [], 0
                 batch.append(WireProposal(proposal.raw, proposal.signature))
+                batch_bytes += len(proposal.raw)
         if batch:
-            yield Send(
-                install_id=self.authority_install_id,
-                message=Propose(room_id=self._state.room_id, proposals=tuple(batch)),
-            )
+            yield self._propose(batch)
 
     def discarded(self, put: Discarded) -> Iterator[Effect]:
         """Take back what the authority cannot have seen yet."""
@@ -146,7 +148,7 @@ class Copy:
             PeerFault: the authority sent what no honest authority sends.
         """
         if put.install_id != self.authority_install_id:
-            raise PeerFault("not_authority", "Events came from an install that is not in charge.")
+            return  # nobody else feeds this copy, nor can make its authority look faulty
         self.latest_seq = max(self.latest_seq, put.latest_seq)
         event, have = put.event, self._state.head.seq
         if event.seq <= have:
@@ -186,6 +188,12 @@ class Copy:
         for ticket in self._tickets.pop(put.key, []):
             yield Answer(ticket=ticket, outcome=refusal)
         yield from self.forward()
+
+    def _propose(self, batch: list[WireProposal]) -> Send:
+        return Send(
+            install_id=self.authority_install_id,
+            message=Propose(room_id=self._state.room_id, proposals=tuple(batch)),
+        )
 
     def _catch_up(self) -> Send:
         head = self._state.head
@@ -251,6 +259,5 @@ def _founder_key(proposal: Proposal) -> bytes:
 
 
 def _refusal(put: Judged) -> MeshError:
-
     reason = put.reason if put.reason in REASONS else "forbidden"
     return Refused(reason, put.message[:500] or "The room's host refused it.")
