@@ -161,6 +161,8 @@ class RoomMachine:
 
     def _caught_up(self, put: inputs.CaughtUp, now: Now) -> Iterator[Effect]:
         yield from self.replicas.caught_up(put.install_id, put.have_seq)
+        if self.state.key_of(put.install_id) is None:
+            return  # a stranger was refused; nobody needs to know that it was there
         changed = self.presence.set(put.install_id, True, now.wall_ms)
         yield from self._tell_presence(frozenset({put.install_id}) if changed else frozenset())
 
@@ -170,6 +172,8 @@ class RoomMachine:
 
     def _copy_down(self, put: inputs.LinkDown, now: Now) -> Iterator[Effect]:
         self.replicas.down(put.install_id)
+        if self.state.key_of(put.install_id) is None:
+            return
         if self.presence.set(put.install_id, False, now.wall_ms):
             yield from self._tell_presence(frozenset({put.install_id}))
 
@@ -265,7 +269,13 @@ class RoomMachine:
                 now.wall_ms,
             )
         else:
-            fresh = _well_formed(body) and self._note_signal(body)
+            turn_of = self.state.turns.get(str(body.get("turn_id")))
+            fresh = (
+                _well_formed(body)
+                and turn_of is not None
+                and turn_of.member_id == body.get("member_id")
+                and self._note_signal(body)
+            )
         if fresh:
             yield Tell(body=body)
 
@@ -290,8 +300,10 @@ def _well_formed(body: dict[str, Any]) -> bool:
             and isinstance(body["text"], str)
             and len(body["text"].encode()) <= DELTA_BYTES_MAX
         )
-    return body.get("kind") == "turn.activity" and all(
-        isinstance(value, str) and len(value) <= 2_048 for value in body.values()
+    return (
+        body.get("kind") == "turn.activity"
+        and body.keys() <= {"kind", "turn_id", "member_id", "tool", "text", "state"}
+        and all(isinstance(value, str) and len(value) <= 2_048 for value in body.values())
     )
 
 
