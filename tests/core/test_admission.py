@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import pytest
@@ -48,11 +47,12 @@ def test_every_kind_is_in_the_table() -> None:
     assert MAY.keys() | {"room.created", "member.joined"} == KINDS
 
 
-@pytest.mark.parametrize(("kind", "author"), list(product(sorted(MAY), AUTHORS)))
-def test_each_author_may_add_what_the_table_says(kind: str, author: str) -> None:
-    payload = room().valid(kind, author)
-    verdict = room().verdict(author, kind, payload, cause=room().cause(kind))
-    assert verdict == ("ok" if author in MAY[kind] else "forbidden")
+@pytest.mark.parametrize("kind", sorted(MAY))
+def test_each_author_may_add_what_the_table_says(kind: str) -> None:
+    for author in AUTHORS:
+        payload = room().valid(kind, author)
+        verdict = room().verdict(author, kind, payload, cause=room().cause(kind))
+        assert verdict == ("ok" if author in MAY[kind] else "forbidden"), author
 
 
 def test_what_is_admitted_must_be_signed_by_the_install_of_its_author() -> None:

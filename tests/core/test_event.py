@@ -128,10 +128,11 @@ def test_a_proposal_of_another_form_is_malformed(change: dict[str, Any]) -> None
     assert refused.value.status == 422
 
 
-@pytest.mark.parametrize("field", GOOD)
-def test_a_proposal_without_a_field_is_malformed(field: str) -> None:
-    with pytest.raises(Malformed):
-        parse_proposal(canonical.encode({k: v for k, v in GOOD.items() if k != field}), bytes(64))
+def test_a_proposal_without_a_field_is_malformed() -> None:
+    for field in GOOD:
+        less = canonical.encode({k: v for k, v in GOOD.items() if k != field})
+        with pytest.raises(Malformed):
+            parse_proposal(less, bytes(64))
 
 
 def test_bytes_that_a_proxy_wrote_anew_are_refused() -> None:

@@ -113,9 +113,8 @@ def judged(revoked: bool, used: int, now_ms: int) -> InvitationState:
     return replace(OPEN, revoked=revoked, redeemed=(GUEST,) * used).state(now_ms)
 
 
-@pytest.mark.parametrize(
-    ("revoked", "used", "now_ms"), list(product((False, True), (0, 1, 2), (0, 999, 1_000, 5_000)))
-)
+@pytest.mark.parametrize(("revoked", "used"), list(product((False, True), (0, 1, 2))))
+@pytest.mark.parametrize("now_ms", [999, 1_000])
 def test_revoked_before_used_before_expired(revoked: bool, used: int, now_ms: int) -> None:
     if revoked:
         expected = InvitationState.REVOKED

@@ -59,10 +59,10 @@ def test_a_seat_of_another_form_is_malformed(change: dict[str, Any]) -> None:
     assert refused.value.status == 422
 
 
-@pytest.mark.parametrize("field", PERSON)
-def test_a_seat_without_a_field_is_malformed(field: str) -> None:
-    with pytest.raises(Malformed):
-        parse_seat({k: v for k, v in PERSON.items() if k != field})
+def test_a_seat_without_a_field_is_malformed() -> None:
+    for field in PERSON:
+        with pytest.raises(Malformed):
+            parse_seat({k: v for k, v in PERSON.items() if k != field})
 
 
 def test_an_agent_names_its_profile() -> None:
