@@ -6,6 +6,7 @@ it however fast the machine is. The order comes from a seed. At the end all road
 all nodes run.
 """
 
+import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,7 +17,9 @@ from tests.netns.network import Network
 from tests.netns.workload import Progress
 from tests.processes.node_process import NodeProcess
 
-KILL: Final = "kill -9"
+# How often a node that starts again is killed once more before it is ready, and how soon.
+_WHILE_STARTING: Final = 0.3
+_STARTING_S: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class Faults:
         self._events = events
         self._events_per_s = events_per_s
         self.kills: Counter[str] = Counter()
+        self.kills_at_start = 0
         self.cuts: Counter[str] = Counter()
 
     async def kill_each(self, times: int) -> None:
@@ -62,6 +66,11 @@ class Faults:
             self.kills[node.name] += 1
             absence = self._random.choice((0, 0, round(self._events_per_s * 1.5)))
             await self._progress.reach(self._progress.answered + absence)
+            if self._random.random() < _WHILE_STARTING:
+                await node.launch()
+                await asyncio.sleep(self._random.uniform(0, _STARTING_S))
+                await node.kill()
+                self.kills_at_start += 1
             await node.restart()
 
     async def cut_roads(self, kinds: Sequence[str]) -> None:

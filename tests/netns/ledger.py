@@ -76,6 +76,7 @@ class Outcome:
             ("refused", len(book.refused)),
             ("sent again under the same id", book.retries),
             ("kills -9", _counted(self.faults.kills)),
+            ("kills -9 while starting", self.faults.kills_at_start),
             ("cuts and freezes", _counted(self.faults.cuts)),
             ("missing", len(found.missing)),
             ("twice", len(found.twice)),
@@ -110,6 +111,7 @@ class Ledger:
             for node in nodes:
                 assert not node.said, f"{node.name}: {node.said}"
                 assert await node.stop() == 0, node.name
+                assert not (faults := node.logged("error")), (node.name, faults)
         return outcome
 
     async def _run_in(

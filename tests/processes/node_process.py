@@ -21,7 +21,7 @@ from typing import IO, Any, Final, Self
 from mesh.client import Connection, Unreachable, connect
 from mesh.client.control_file import read_control
 
-START_S: Final = 20.0
+START_S: Final = 30.0
 STOP_S: Final = 15.0
 _TAIL_CHARS: Final = 4_000
 
@@ -86,6 +86,13 @@ class NodeProcess:
         return status.rpartition(")")[2].split()[0] == "T"
 
     @property
+    def cpu_s(self) -> float:
+        """Seconds of CPU that the process has used; where it waits for others it uses none."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text("ascii", "replace").rpartition(")")[2]
+        used = fields.split()[11:13]
+        return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+
+    @property
     def said(self) -> str:
         """The end of what its processes wrote to standard error: empty when all is well."""
         return self._errors.read_text("utf-8", "replace")[-_TAIL_CHARS:]
@@ -95,6 +102,13 @@ class NodeProcess:
         """The end of its log, for the message of a test that fails."""
         path = self.home / "logs" / "node.log"
         return path.read_text("utf-8", "replace")[-_TAIL_CHARS:] if path.exists() else ""
+
+    def logged(self, level: str) -> list[str]:
+        """All lines of that level in its log, whichever of its processes wrote them."""
+        mark = f'"level": "{level}"'
+        files = sorted((self.home / "logs").iterdir())
+        lines = [line for file in files for line in file.read_text("utf-8").splitlines()]
+        return [line for line in lines if mark in line]
 
     @property
     def _errors(self) -> Path:
@@ -107,6 +121,11 @@ class NodeProcess:
 
         Raises AssertionError if it ends first, or is not ready within START_S.
         """
+        await self.launch()
+        await self.until_ready()
+
+    async def launch(self) -> None:
+        """Start the process, and wait for nothing."""
         assert not self.is_running, f"{self.name} runs already"
         # Debug mode is for the test's own loop; it makes a node several times slower.
         environment = {
@@ -122,13 +141,20 @@ class NodeProcess:
                 stderr=errors,
                 env=environment | {"USER": self.person},
             )
-        assert self._process.stdout is not None
+
+    async def until_ready(self) -> None:
+        """Wait until the launched process says that it is ready. Raises as `start`."""
+        assert self._process is not None and self._process.stdout is not None
         try:
             async with asyncio.timeout(START_S):
                 first = await self._process.stdout.readline()
         except TimeoutError:
+            cpu_s = self.cpu_s
             await self.end()
-            raise AssertionError(f"{self.name} is not ready: {self.said}{self.log_tail}") from None
+            raise AssertionError(
+                f"{self.name} is not ready after {START_S:.0f} s, {cpu_s:.1f} s of CPU: "
+                f"{self.said}{self.log_tail}"
+            ) from None
         ready: dict[str, Any] = json.loads(first or b"{}")
         if not ready.get("ready"):
             await self._process.wait()
