@@ -172,7 +172,9 @@ class Joining:
         row = await self._receipts.get(request_id, OWNER)
         if row is None:
             row = await self._prepare(link_text, request_id, display_name, lend)
-        row = await self._receipts.open(replace(row, input_sha256=input_sha256))
+        # Asked again, the store compares the input and answers with what it has.
+        claim = replace(row, input_sha256=input_sha256, status="pending")
+        row = await self._receipts.open(claim)
         if row.status == "pending":
             ended = self._begin(row)
             with suppress(TimeoutError):  # it goes on; the receipt is asked for by its id
