@@ -48,6 +48,8 @@ class DemoFolder:
             await self._start_keeper()
         except BaseException:
             self._close()
+            if self._keeper is not None:
+                await self._keeper.wait()
             raise
         return self
 
