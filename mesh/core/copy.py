@@ -26,7 +26,12 @@ from mesh.core.effects import (
 from mesh.core.errors import REASONS, MeshError, PeerFault, Refused
 from mesh.core.event import Event, Proposal
 from mesh.core.inputs import Appended, Discarded, Judged, Submitted
-from mesh.core.limits import BATCH_BYTES_MAX, OUTBOX_ROWS_MAX, OUTBOX_WINDOW
+from mesh.core.limits import (
+    BATCH_BYTES_MAX,
+    OUTBOX_ROWS_MAX,
+    OUTBOX_WINDOW,
+    OUTBOX_WINDOW_BYTES,
+)
 from mesh.core.link_messages import CatchUp, Propose, Stored, WireProposal
 from mesh.core.live_turns import LiveTurns
 from mesh.core.room import RoomState
@@ -46,7 +51,7 @@ class Copy:
         self._live = live
         self.authority_install_id = authority_install_id
         self._waiting: OrderedDict[str, Proposal] = OrderedDict((p.key, p) for p in waiting)
-        self._sent: set[str] = set()
+        self._sent: dict[str, int] = {}  # bytes of each key on the present link
         self._tickets: dict[str, list[int]] = {}
         self.link_up = False
         self.faulty = ""
@@ -91,17 +96,22 @@ class Copy:
         if not self.link_up or self.faulty:
             return
         batch: list[WireProposal] = []
-        batch_bytes = 0
+        batch_bytes, sent_bytes = 0, sum(self._sent.values())
         for key, proposal in self._waiting.items():
-            if len(self._sent) >= OUTBOX_WINDOW:
+            if key in self._sent:
+                continue
+            size_bytes = len(proposal.raw)
+            if len(self._sent) >= OUTBOX_WINDOW or (
+                self._sent and sent_bytes + size_bytes > OUTBOX_WINDOW_BYTES
+            ):
                 break
-            if key not in self._sent:
-                self._sent.add(key)
-                if batch and batch_bytes + len(proposal.raw) > BATCH_BYTES_MAX:
-                    yield self._propose(batch)
-                    batch, batch_bytes = [], 0
-                batch.append(WireProposal(proposal.raw, proposal.signature))
-                batch_bytes += len(proposal.raw)
+            if batch and batch_bytes + size_bytes > BATCH_BYTES_MAX:
+                yield self._propose(batch)
+                batch, batch_bytes = [], 0
+            self._sent[key] = size_bytes
+            sent_bytes += size_bytes
+            batch.append(WireProposal(proposal.raw, proposal.signature))
+            batch_bytes += size_bytes
         if batch:
             yield self._propose(batch)
 
@@ -181,7 +191,7 @@ class Copy:
         if put.state != "rejected":
             return
         del self._waiting[put.key]
-        self._sent.discard(put.key)
+        self._sent.pop(put.key, None)
         yield RefuseProposal(key=put.key, reason=put.reason)
         yield self._outbox_signal(proposal, "refused", put.reason)
         refusal = _refusal(put)
@@ -231,7 +241,7 @@ class Copy:
             turn = self._state.turns.get(event.payload["turn_id"])
             if turn is not None and not turn.open:
                 self._live.ended(turn.turn_id)
-        self._sent.discard(key)
+        self._sent.pop(key, None)
         if self._waiting.pop(key, None) is None:
             return
         yield DropProposal(key=key)

@@ -3,23 +3,19 @@
 import pytest
 
 from mesh.core.effects import Send, Stream
-from mesh.core.limits import REPLICA_WINDOW_EVENTS
 from mesh.core.link_messages import NotHere
-from mesh.core.log import Head
 from mesh.core.replicas import Replicas
-from mesh.core.room import RoomState
 from tests.core.machines import Install
 from tests.core.world import World
 
 LAPTOP, SERVER, MALLORY = (Install(name=n).install_id for n in ("laptop", "server", "mallory"))
 
 
-def replicas(head_seq: int | None = None) -> Replicas:
+def replicas(head_seq: int = 5) -> Replicas:
     """The host's view of a room with two copies, none of which has asked yet."""
     world = World("desktop", "laptop", "server")
-    state: RoomState = world["desktop"].machine.state
-    if head_seq is not None:
-        state.head = Head(seq=head_seq, epoch=1, hash="0" * 64)
+    while (state := world["desktop"].machine.state).head.seq < head_seq:
+        world.say("desktop", "hello")
     return Replicas(state, Install(name="desktop").install_id)
 
 
@@ -63,14 +59,32 @@ def test_a_copy_that_has_more_than_we_is_told() -> None:
     assert fed(copies) == []
 
 
-def test_what_is_in_flight_is_bounded() -> None:
-    copies = replicas(10_000)
+def test_what_is_in_flight_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mesh.core.replicas.REPLICA_WINDOW_EVENTS", 4)
+    copies = replicas(9)
     asked(copies, LAPTOP, 0)
-    window = REPLICA_WINDOW_EVENTS
-    assert fed(copies) == [(LAPTOP, 0, window)]
-    copies.acknowledged(LAPTOP, 100)
-    assert fed(copies) == [(LAPTOP, window, window + 100)]
-    assert copies.acked_seq(LAPTOP) == 100
+    assert fed(copies) == [(LAPTOP, 0, 4)]
+    assert fed(copies) == []
+    copies.acknowledged(LAPTOP, 3)
+    assert fed(copies) == [(LAPTOP, 4, 7)]
+    assert copies.acked_seq(LAPTOP) == 3
+
+
+def test_a_driver_that_sent_less_goes_on_when_that_was_acknowledged() -> None:
+    """The link holds only so many bytes: the rest waits, and nothing is left out."""
+    copies = replicas(9)
+    asked(copies, LAPTOP, 2)
+    assert fed(copies) == [(LAPTOP, 2, 9)]
+    copies.sent(LAPTOP, 4)
+    assert fed(copies) == []
+    copies.acknowledged(LAPTOP, 3)
+    assert fed(copies) == [], "one of the two is on its way still"
+    copies.acknowledged(LAPTOP, 9)
+    assert fed(copies) == [], "what was not sent cannot be acknowledged"
+    copies.acknowledged(LAPTOP, 4)
+    assert fed(copies) == [(LAPTOP, 4, 9)]
+    copies.sent(LAPTOP, 4)
+    assert fed(copies) == [(LAPTOP, 4, 9)], "nothing went out, nothing is waited for"
 
 
 @pytest.mark.parametrize("seq", [0, 1, 8, 2_000])
@@ -110,7 +124,7 @@ def test_who_was_removed_learns_it_and_no_more() -> None:
 
 
 def test_feeding_goes_on_from_what_was_acknowledged() -> None:
-    before, after = replicas(9), replicas(4)
+    before, after = replicas(9), replicas(5)
     asked(before, LAPTOP, 0)
     list(before.feed())
     before.acknowledged(LAPTOP, 6)
@@ -119,4 +133,4 @@ def test_feeding_goes_on_from_what_was_acknowledged() -> None:
     after.resume(before)
     assert after.live() == (LAPTOP,)
     assert fed(after) == [], "what this log lacks cannot be sent"
-    assert after.acked_seq(LAPTOP) == 4
+    assert after.acked_seq(LAPTOP) == 5
