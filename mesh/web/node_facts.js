@@ -34,9 +34,13 @@ export class NodeFacts {
     this.problem = null;
   }
 
+  /** After every new connection, before anything is asked: what changes then is heard of. */
+  async follow() {
+    await this.connection.request("node.subscribe");
+  }
+
   /** After every new connection. */
   async connected() {
-    await this.connection.request("node.subscribe");
     await this.#load(async () => {
       this.facts = await this.connection.request("node.info");
       this.status = await this.connection.request("node.status");

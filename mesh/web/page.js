@@ -246,6 +246,7 @@ export class Page {
   }
 
   async #connected() {
+    await this.node.follow();
     await this.rooms.connected();
     await this.node.connected();
     if (this.route.name === "node") await this.node.loadAll();

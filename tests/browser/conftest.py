@@ -1,7 +1,8 @@
-"""One browser and two machines for this folder; fresh browser contexts and rooms for each test.
+"""One browser, two machines and their owners' pages for this folder; a fresh room for each test.
 
 The machines are called desktop (Ann's) and laptop (Ben's). A test may kill them: the next one
-finds both running again, on the same homes and ports.
+finds both running again, on the same homes and ports. Ann's and Ben's pages stay open over all
+tests, as people's pages do, and what they do behind a test's back is watched in each.
 """
 
 import asyncio
@@ -14,7 +15,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
 from tests.browser.machines import Machine
-from tests.browser.screens import Visit
+from tests.browser.screens import Screen, Visit
+from tests.browser.views import PHONE, a_lively_room
 
 PARROT = {
     "name": "parrot",
@@ -44,17 +46,6 @@ async def browser(chromium: str, chromium_arguments: list[str]) -> AsyncIterator
         )
         yield opened
         await opened.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def visit(browser: Browser) -> AsyncIterator[Visit]:
-    """Fresh browser contexts; nothing that the test has not asked for may happen in them."""
-    opened = Visit(browser)
-    try:
-        yield opened
-    finally:
-        await opened.close()
-    opened.check()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -110,3 +101,55 @@ async def den(desktop: Machine, laptop: Machine) -> Den:
     room_id = await desktop.founds("Den")
     lent = await laptop.joins(desktop, room_id, "parrot")
     return Den(room_id=room_id, parrot=lent["parrot"])
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def lively_room(machines: list[Machine]) -> str:
+    """The id of a room that has everything in it, made once."""
+    await _start(machines)
+    return await a_lively_room(*machines)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def lively(pair: list[Machine], lively_room: str) -> str:
+    """That room, with both machines running."""
+    assert all(machine.is_running for machine in pair)
+    return lively_room
+
+
+# --- what people have open -----------------------------------------------------------------------
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def whole_visit(browser: Browser) -> AsyncIterator[Visit]:
+    """Everything that is opened in this folder."""
+    opened = Visit(browser)
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(whole_visit: Visit) -> AsyncIterator[Visit]:
+    """The same, for one test: nothing that it has not asked for may happen in any page."""
+    whole_visit.begin()
+    yield whole_visit
+    await whole_visit.close_but_kept()
+    whole_visit.check()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def ann(visit: Visit, desktop: Machine) -> Screen:
+    """Ann's page, at her desktop."""
+    return await visit.kept("ann", desktop)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def ben(visit: Visit, laptop: Machine) -> Screen:
+    """Ben's page, at his laptop."""
+    return await visit.kept("ben", laptop)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def phone(visit: Visit, desktop: Machine) -> Screen:
+    """Ann's page, on a phone."""
+    return await visit.kept("phone", desktop, viewport=PHONE, has_touch=True, is_mobile=True)

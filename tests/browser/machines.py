@@ -39,6 +39,12 @@ class Machine(NodeProcess):
         """The cookie that a browser of this install has."""
         return f"roommesh_{self.install_id.removeprefix('install:')[:8]}"
 
+    @property
+    def log_text(self) -> str:
+        """Everything it has written into its log."""
+        files = sorted((self.home / "logs").iterdir())
+        return "".join(file.read_text("utf-8") for file in files)
+
     # --- what a program asks -------------------------------------------------------------------
 
     async def ask(

@@ -9,6 +9,7 @@ page only by its `data-role` hooks. All waiting is for something in the DOM.
 import re
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from playwright.async_api import (
     Browser,
@@ -26,7 +27,7 @@ from tests.browser.machines import Machine
 WAIT_MS: Final = 20_000
 expect.set_options(timeout=WAIT_MS)
 
-# What Chromium says while a node is down.
+# What Chromium says while a node is down; every test may kill one.
 NODE_IS_AWAY: Final = "ERR_CONNECTION_|ERR_EMPTY_RESPONSE|WebSocket connection to"
 
 # Runs in every document before its own scripts. Passes on what no console message tells fully.
@@ -48,20 +49,24 @@ class Seen:
 
 
 class Visit:
-    """What one test opens in the browser; all of it is watched from the first document on."""
+    """What tests open in the browser; all of it is watched from the first document on."""
 
     def __init__(self, browser: Browser) -> None:
-        """Enter a machine to begin; `close` at the end."""
+        """`close` at the end."""
         self.seen = Seen()
+        self.contexts: list[BrowserContext] = []
+        self.secrets: list[str] = []
         self._browser = browser
-        self._contexts: list[BrowserContext] = []
+        self._kept: dict[str, Screen] = {}
         self._expected: list[re.Pattern[str]] = []
+
+    # --- opening -------------------------------------------------------------------------------
 
     async def context(self, **options: Any) -> BrowserContext:
         """Another browser, as far as pages can tell: cookies and storage of its own."""
-        size = {"width": 1280, "height": 800}
-        context = await self._browser.new_context(**{"viewport": size} | options)
-        self._contexts.append(context)
+        usual = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+        context = await self._browser.new_context(**usual | options)
+        self.contexts.append(context)
         context.set_default_timeout(WAIT_MS)
         await context.expose_function("reportToTest", self._violated)
         await context.add_init_script(_LISTEN)
@@ -80,14 +85,43 @@ class Visit:
         """
         context = beside.page.context if beside else await self.context(**options)
         screen = Screen(await context.new_page(), machine)
-        await screen.page.goto(await machine.login_link())
+        link = await machine.login_link()
+        self.secrets.append(link.partition("=")[2])
+        await screen.page.goto(link)
         await screen.is_in()
         return screen
 
+    async def kept(self, name: str, machine: Machine, **options: Any) -> "Screen":
+        """A screen that stays open over many tests; it begins each where no room is open."""
+        screen = self._kept.get(name)
+        if screen is None:
+            screen = self._kept[name] = await self.enter(machine, **options)
+        await screen.rests()
+        return screen
+
+    # --- ending --------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Another test begins: what was seen so far belongs to those before."""
+        self.seen = Seen()
+        self._expected = [re.compile(NODE_IS_AWAY)]
+
+    async def close_but_kept(self) -> None:
+        """Close what only one test has opened."""
+        kept = [screen.page for screen in self._kept.values()]
+        for context in tuple(self.contexts):
+            for page in [page for page in context.pages if page not in kept]:
+                await page.close()
+            if not context.pages:
+                await context.close()
+                self.contexts.remove(context)
+
     async def close(self) -> None:
-        """Close what was opened."""
-        for context in self._contexts:
-            await context.close()
+        """Close everything."""
+        self._kept.clear()
+        await self.close_but_kept()
+
+    # --- watching ------------------------------------------------------------------------------
 
     def expects(self, pattern: str) -> None:
         """Let errors through that a test brings about, by a pattern of their text."""
@@ -131,6 +165,17 @@ class Screen:
         """Wait until the page is signed in and hears from its node."""
         await expect(self.role("shell")).to_be_visible(timeout=WAIT_MS)
         await expect(self.page.locator(".sidebar .skeletons")).to_have_count(0)
+
+    async def rests(self) -> None:
+        """Leave everything that a test may have left open; the page is live, no room is open."""
+        await self.page.bring_to_front()
+        if urlsplit(self.page.url).path != "/":
+            await self.page.goto(self.machine.url)
+        await self.page.evaluate("location.hash = '#/node'")
+        await expect(self.role("node-page")).to_be_visible()
+        await expect(self.role("dialog")).to_have_count(0)
+        await expect(self.role("banner")).to_have_count(0)
+        await self.is_in()
 
     async def open(self, room_id: str) -> None:
         """Go to a room and wait until it has been read."""

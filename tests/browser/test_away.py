@@ -10,7 +10,7 @@ from playwright.async_api import expect
 
 from tests.browser.conftest import Den
 from tests.browser.machines import Machine
-from tests.browser.screens import NODE_IS_AWAY, Visit
+from tests.browser.screens import Screen
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(90)]
 
@@ -19,9 +19,8 @@ LONG = " ".join(f"word{number}" for number in range(120))
 
 
 async def test_a_killed_machine_is_offline_and_its_agent_answers_once_when_it_is_back(
-    visit: Visit, desktop: Machine, laptop: Machine, den: Den
+    ann: Screen, desktop: Machine, laptop: Machine, den: Den
 ) -> None:
-    ann = await visit.enter(desktop)
     await ann.open(den.room_id)
     ben = ann.role("member").filter(has_text="@ben")
     await expect(ben).to_have_attribute("data-presence", "online")
@@ -52,9 +51,8 @@ async def test_a_killed_machine_is_offline_and_its_agent_answers_once_when_it_is
 
 
 async def test_a_withdrawn_agent_stops_at_once_and_is_shown_as_withdrawn(
-    visit: Visit, desktop: Machine, laptop: Machine, den: Den
+    ann: Screen, ben: Screen, desktop: Machine, den: Den
 ) -> None:
-    ann, ben = await visit.enter(desktop), await visit.enter(laptop)
     await ann.open(den.room_id)
     await ben.open(den.room_id)
     await ann.says(f"@parrot {LONG}")
@@ -76,11 +74,10 @@ async def test_a_withdrawn_agent_stops_at_once_and_is_shown_as_withdrawn(
 
 
 async def test_agents_that_answer_each_other_are_visibly_stopped(
-    visit: Visit, desktop: Machine, den: Den
+    ann: Screen, desktop: Machine, den: Den
 ) -> None:
     await desktop.ask("groups.member.add", room_id=den.room_id, profile="echo")
     await desktop.ask("groups.policy.set", room_id=den.room_id, policy={"budget": 2})
-    ann = await visit.enter(desktop)
     await ann.open(den.room_id)
     await ann.says("@parrot @echo @parrot ping")
     stopped = ann.role("system", state="stopped").first
@@ -91,9 +88,8 @@ async def test_agents_that_answer_each_other_are_visibly_stopped(
 
 
 async def test_what_is_written_while_the_host_is_away_waits_and_is_sent_once(
-    visit: Visit, desktop: Machine, laptop: Machine, den: Den
+    ann: Screen, ben: Screen, desktop: Machine, den: Den
 ) -> None:
-    ben = await visit.enter(laptop)
     await ben.open(den.room_id)
     await desktop.kill()
     await expect(ben.role("authority", state="down")).to_contain_text("cannot be reached")
@@ -111,7 +107,7 @@ async def test_what_is_written_while_the_host_is_away_waits_and_is_sent_once(
     await desktop.restart()
     await ben.shows("keep this one")
     await expect(ben.role("authority")).to_have_count(0)
-    ann = await visit.enter(desktop)
+    await ann.rests()
     await ann.open(den.room_id)
     await ann.shows("keep this one")
     await ben.says("afterwards")
@@ -120,11 +116,9 @@ async def test_what_is_written_while_the_host_is_away_waits_and_is_sent_once(
 
 
 async def test_a_page_whose_own_node_is_away_keeps_what_is_written(
-    visit: Visit, desktop: Machine, laptop: Machine, den: Den
+    ann: Screen, ben: Screen, laptop: Machine, den: Den
 ) -> None:
-    ben = await visit.enter(laptop)
     await ben.open(den.room_id)
-    visit.expects(NODE_IS_AWAY)
     await laptop.kill()
     await expect(ben.role("banner")).to_contain_text("lost")
     await ben.says("written into the dark")
@@ -132,6 +126,5 @@ async def test_a_page_whose_own_node_is_away_keeps_what_is_written(
     await laptop.restart()
     await ben.shows("written into the dark")
     await expect(ben.role("banner")).to_have_count(0)
-    ann = await visit.enter(desktop)
     await ann.open(den.room_id)
     await ann.shows("written into the dark")

@@ -6,8 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import Den
-from tests.browser.machines import Machine
-from tests.browser.screens import Visit
+from tests.browser.screens import Screen
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(60)]
 
@@ -37,9 +36,8 @@ _FOLLOW_ANSWERS = """
 
 
 async def test_what_is_typed_on_one_machine_is_read_on_the_other(
-    visit: Visit, desktop: Machine, laptop: Machine, den: Den
+    ann: Screen, ben: Screen, den: Den
 ) -> None:
-    ann, ben = await visit.enter(desktop), await visit.enter(laptop)
     await ann.open(den.room_id)
     await ben.open(den.room_id)
     await ann.says("good morning")
@@ -50,9 +48,8 @@ async def test_what_is_typed_on_one_machine_is_read_on_the_other(
 
 
 async def test_an_answer_from_the_other_machine_grows_word_by_word(
-    visit: Visit, desktop: Machine, den: Den
+    ann: Screen, den: Den
 ) -> None:
-    ann = await visit.enter(desktop)
     await ann.open(den.room_id)
     await ann.page.evaluate(_FOLLOW_ANSWERS)
     await ann.says(f"@parrot {WORDS}")
@@ -76,10 +73,7 @@ async def test_an_answer_from_the_other_machine_grows_word_by_word(
     await ann.shows(WORDS, member_id=den.parrot)
 
 
-async def test_a_mention_is_completed_with_the_keyboard(
-    visit: Visit, desktop: Machine, den: Den
-) -> None:
-    ann = await visit.enter(desktop)
+async def test_a_mention_is_completed_with_the_keyboard(ann: Screen, den: Den) -> None:
     await ann.open(den.room_id)
     await ann.composer.focus()
     await ann.page.keyboard.type("@")

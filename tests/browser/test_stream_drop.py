@@ -5,17 +5,27 @@ cut, in the middle of what is being said and with the code for readers that are 
 """
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from playwright.async_api import WebSocketRoute, expect
 
 from tests.browser.conftest import Den
 from tests.browser.machines import Machine
-from tests.browser.screens import NODE_IS_AWAY, Screen, Visit
+from tests.browser.screens import Screen
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(90)]
 
 SLOW_READER = 4008
+
+
+async def another_tab(beside: Screen, through: Callable[[WebSocketRoute], None]) -> Screen:
+    """The same page in another tab, whose WebSocket goes through the test's hands."""
+    tab = Screen(await beside.page.context.new_page(), beside.machine)
+    await tab.page.route_web_socket("**/rpc", through)
+    await tab.page.goto(beside.machine.url)
+    await tab.is_in()
+    return tab
 
 
 async def is_whole(screen: Screen, machine: Machine, room_id: str, texts: list[str]) -> None:
@@ -29,11 +39,9 @@ async def is_whole(screen: Screen, machine: Machine, room_id: str, texts: list[s
 
 
 async def test_a_node_that_is_killed_and_back_leaves_no_gap_on_its_page(
-    visit: Visit, desktop: Machine, laptop: Machine, den: Den
+    ben: Screen, desktop: Machine, laptop: Machine, den: Den
 ) -> None:
-    ben = await visit.enter(laptop)
     await ben.open(den.room_id)
-    visit.expects(NODE_IS_AWAY)
     texts = [f"number {number}" for number in range(15)]
     for text in texts[:5]:
         await desktop.says(den.room_id, text)
@@ -51,7 +59,7 @@ async def test_a_node_that_is_killed_and_back_leaves_no_gap_on_its_page(
 
 
 async def test_a_websocket_that_is_cut_again_and_again_leaves_no_gap(
-    visit: Visit, desktop: Machine, den: Den
+    ann: Screen, desktop: Machine, den: Den
 ) -> None:
     opened: asyncio.Queue[WebSocketRoute] = asyncio.Queue()
 
@@ -59,11 +67,8 @@ async def test_a_websocket_that_is_cut_again_and_again_leaves_no_gap(
         socket.connect_to_server()
         opened.put_nowait(socket)
 
-    ann = await visit.enter(desktop)
-    await ann.page.route_web_socket("**/rpc", through)
-    await ann.page.reload()
-    await ann.is_in()
-    await ann.open(den.room_id)
+    tab = await another_tab(ann, through)
+    await tab.open(den.room_id)
     texts = [f"number {number}" for number in range(32)]
     for number, text in enumerate(texts):
         await desktop.says(den.room_id, text)
@@ -71,24 +76,48 @@ async def test_a_websocket_that_is_cut_again_and_again_leaves_no_gap(
             socket = await opened.get()
             await socket.close(code=SLOW_READER)
     await opened.get()
-    await is_whole(ann, desktop, den.room_id, texts)
+    await is_whole(tab, desktop, den.room_id, texts)
 
 
 async def test_a_page_that_knows_more_than_the_log_reads_it_anew(
-    visit: Visit, desktop: Machine, den: Den
+    ann: Screen, desktop: Machine, den: Den
 ) -> None:
     """A cursor that is ahead is answered with a gap and a snapshot, and the page starts over."""
-    ann = await visit.enter(desktop)
-    await ann.page.route_web_socket("**/rpc", lambda socket: _ahead(socket, den.room_id))
     await desktop.says(den.room_id, "before")
-    await ann.page.reload()
-    await ann.is_in()
-    await ann.open(den.room_id)
-    await expect(ann.role("system", state="reloaded")).to_be_visible()
-    await ann.shows("before")
+    tab = await another_tab(ann, lambda socket: _ahead(socket, den.room_id))
+    await tab.open(den.room_id)
+    await expect(tab.role("system", state="reloaded")).to_be_visible()
+    await tab.shows("before")
     await desktop.says(den.room_id, "after")
-    await ann.shows("after")
-    assert await ann.texts() == ["before", "after"]
+    await tab.shows("after")
+    assert await tab.texts() == ["before", "after"]
+
+
+async def test_a_room_made_while_a_page_connects_is_listed_all_the_same(
+    ann: Screen, desktop: Machine
+) -> None:
+    answers: asyncio.Queue[tuple[WebSocketRoute, str | bytes]] = asyncio.Queue()
+
+    def through(socket: WebSocketRoute) -> None:
+        node = socket.connect_to_server()
+        node.on_message(lambda message: answers.put_nowait((socket, message)))
+
+    async def pass_on() -> None:
+        while True:
+            page, message = await answers.get()
+            page.send(message)
+
+    tab = Screen(await ann.page.context.new_page(), desktop)
+    await tab.page.route_web_socket("**/rpc", through)
+    await tab.page.goto(desktop.url)
+    while '"rooms":[' not in str((held := await answers.get())[1]):
+        held[0].send(held[1])
+    late = await desktop.founds("Late")  # The list that the page gets knows nothing of it.
+    assert late not in str(held[1])
+    held[0].send(held[1])
+    passing = asyncio.get_running_loop().create_task(pass_on())
+    await expect(tab.role("room", room_id=late)).to_be_visible()
+    passing.cancel()
 
 
 def _ahead(socket: WebSocketRoute, room_id: str) -> None:
