@@ -2,8 +2,8 @@
 
 A turn goes to the install its member is homed on, and to no other: unreachable is an answer
 (`peer_offline`), a namesake elsewhere is not (situation 41). Dispatch is at least once: whenever
-a link comes up, every open turn of that install is sent again, and the target's inbox makes it
-run once.
+a link comes up every open turn of that install is sent again, and with each offer of a grant
+those that have not begun; the target's inbox makes each run once.
 """
 
 import hashlib
@@ -58,7 +58,9 @@ class Routing:
     async def load(self) -> None:
         """Read what is stored. Called once, before the rooms open."""
         for row in await self._store.grants():
-            if row.direction == "held":
+            # What this install lends to a room of its own is stored once, as issued.
+            own = row.home_install_id == row.target_install_id and row.revoked_at_ms is None
+            if row.direction == "held" or own:
                 self._keep(row)
 
     def _keep(self, row: GrantRow) -> None:
@@ -115,10 +117,11 @@ class Routing:
         self, runner: RoomRunner, grant: Grant, token: bytes, catalog: dict[str, Any]
     ) -> None:
         held = self._held.get((grant.room_id, grant.member_id))
+        own = grant.issuer == self._operator.install_id
         if held is None or held.grant_id != grant.grant_id:
             row = GrantRow(
                 grant_id=grant.grant_id,
-                direction="held",
+                direction="issued" if own else "held",
                 room_id=grant.room_id,
                 member_id=grant.member_id,
                 profile=grant.profile,
@@ -130,8 +133,7 @@ class Routing:
                 token=token,
                 catalog=catalog,
             )
-            # An install that lends to a room of its own has stored this grant as issued.
-            if grant.issuer != self._operator.install_id:
+            if not own:  # else it is stored already
                 await self._store.put_grant(row)
             self._keep(row)
         runner.put(
@@ -144,6 +146,10 @@ class Routing:
                 expires_at_ms=grant.expires_at_s * 1_000,
             )
         )
+        # Offers come again and again, so a dispatch that was lost is made up for here.
+        for turn in runner.state.open_turns(grant.member_id):
+            if turn.state is TurnState.QUEUED:
+                self._dispatch(runner, turn)
 
     # --- turns -----------------------------------------------------------------------------
 
