@@ -96,13 +96,13 @@ def tests_of(folder: str, *options: str, limit_s: float = 300, audio: bool = Fal
 
 
 RUFF: Final = Part(name="ruff", command=("-m", "ruff", "check", "."), limit_s=60)
-MYPY: Final = Part(name="mypy", command=("-m", "mypy"), limit_s=240)
+MYPY: Final = Part(name="mypy", command=("-m", "mypy"), limit_s=400)
 ALONE: Final = (
-    tests_of("tests/sim", limit_s=120),
+    tests_of("tests/sim", limit_s=240),
     tests_of("tests/fuzz", limit_s=120),
-    tests_of("tests/netns", limit_s=150),
-    tests_of("tests/browser", limit_s=150),
-    tests_of("tests/demo", limit_s=150),
+    tests_of("tests/netns", limit_s=300),
+    tests_of("tests/browser", limit_s=300),
+    tests_of("tests/demo", limit_s=300),
     tests_of("tests/live_audio", "--timeout=120", limit_s=120, audio=True),
 )
 UNIT: Final = Part(
@@ -111,7 +111,7 @@ UNIT: Final = Part(
         *("-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "tests"),
         *(f"--ignore={part.folder}" for part in ALONE),
     ),
-    limit_s=180,
+    limit_s=400,
     is_pytest=True,
     beside=MYPY,
 )
