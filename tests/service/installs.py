@@ -191,6 +191,12 @@ class Install:
         stack, self._stack = self._stack, None
         await stack.aclose()
 
+    async def dies(self) -> None:
+        """Stop as a killed process does: what it was about to do is not done."""
+        self._cancel_jobs()
+        await turns_of_the_loop(3)
+        await self.stop()
+
     def spawn(self, job: Coroutine[Any, Any, None]) -> None:
         """Run a job in the background, as the node does."""
         task = self._jobs.create_task(self._guarded(job))
