@@ -9,6 +9,7 @@ never past the loan. Revoking is durable, acts here first, and then is told as a
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from gateway.errors import ProfileMissing
@@ -303,9 +304,11 @@ class Lending:
 
     async def used(self, token: bytes) -> None:
         """Remember that a grant was used now."""
-        for row in self._grants.values():
+        now_ms = self._clock.now().wall_ms
+        for row in tuple(self._grants.values()):
             if row.token == token:
-                await self._store.used(row.grant_id, self._clock.now().wall_ms)
+                self._grants[row.grant_id] = replace(row, last_used_at_ms=now_ms)
+                await self._store.used(row.grant_id, now_ms)
 
     def issued(self, room_id: str | None = None, member_id: str | None = None) -> list[GrantRow]:
         """Grants issued here, the newest first."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from mesh.core.errors import Refused
 from mesh.core.limits import SUBSCRIBERS_MAX
 from mesh.ports import Connection
 from mesh.service.open_rooms import OpenRooms
@@ -135,10 +136,13 @@ class Followers:
         self._due: set[str] = set()
 
     def follow(self, connection: Connection) -> None:
-        """Tell this connection until it closes."""
-        if connection not in self._connections and len(self._connections) < SUBSCRIBERS_MAX:
-            self._connections.add(connection)
-            connection.on_close(lambda: self._connections.discard(connection))
+        """Tell this connection until it closes. Raises Refused `busy` above SUBSCRIBERS_MAX."""
+        if connection in self._connections:
+            return
+        if len(self._connections) >= SUBSCRIBERS_MAX:
+            raise Refused("busy", "Too many pages follow this node already.")
+        self._connections.add(connection)
+        connection.on_close(lambda: self._connections.discard(connection))
 
     def changed(self, what: str) -> None:
         """Something is another: `rooms`, `links`, `profiles` or `invitations`."""

@@ -148,7 +148,7 @@ class Install:
         await seed(self.mounts)
         followers = Followers(asyncio.get_running_loop().call_soon)
         switchboard = Switchboard(followers)
-        self.switchboard = switchboard
+        self.switchboard, self.followers = switchboard, followers
         self.services = assemble(self._parts(followers))
         switchboard.connect(self.services)
         await self.services.load()
