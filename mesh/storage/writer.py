@@ -203,9 +203,8 @@ class WriterThread:
 
     def _finish(self) -> None:
         """The thread has ended. What it still held was not committed."""
-        if not self._stopping and self._opened.done() and self._failure is None:
-            # By a fault of ours. The node must not look ready (situation 150).
-            self._failure = disk_fault.closed()
+        if not self._stopping and self._failure is None:
+            self._failure = disk_fault.closed()  # by a fault: we do not look ready (situation 150)
         self._accepting = False
         self._tell_opened(disk_fault.closed())
         for done in self._pending:

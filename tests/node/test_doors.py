@@ -225,3 +225,21 @@ async def test_a_home_on_a_synced_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MeshError, match=r"Dropbox.*Choose another --home"):
         async with Node(read_settings(home, flags, {})):
             pass
+
+
+async def test_what_let_somebody_in_before_a_restart_is_refused_in_words(tmp_path: Path) -> None:
+    """Situation 21: an old token is never taken for a new one, nor its request for accepted."""
+    async with a_world(tmp_path) as world, aiohttp.ClientSession() as program:
+        host = await world.install("desktop")
+        old = host.token
+        await host.stop()
+        await host.start()
+        for token, status in ((old, 401), (host.token, 200)):
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            async with program.post(f"{host.url}/rpc", data=RPC, headers=headers) as response:
+                assert response.status == status
+                if status == 401:
+                    answer = await response.json()
+                    assert answer["error"]["reason"] == "unauthenticated"
+                    assert "control.json" in answer["error"]["next"]
+        assert len(await host.sdk.rooms.list()) == 1
