@@ -27,6 +27,8 @@ def addressed(text: str, members: Iterable[Member], author_id: str) -> tuple[Mem
 
     `@all` addresses every agent. Nobody addresses itself.
     """
+    if "@" not in text:
+        return ()  # most messages, and it spares the long ones a walk over every character
     by_handle = {
         fold_handle(m.handle): m
         for m in members

@@ -119,6 +119,15 @@ class Install:
         ):
             return json.loads(await response.read())
 
+    async def metrics(self) -> str:
+        """What /metrics says."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"{self.url}/metrics", headers=headers) as response,
+        ):
+            return await response.text()
+
     async def status_of(self, request: bytes) -> int:
         """Send exactly these bytes to the port; the status of the answer."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)

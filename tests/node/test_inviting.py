@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from mesh.client import RequestRejected
+from mesh.client import InputMismatch, ReceiptNotFound, RequestRejected
 from mesh.client.invitations import new_request_id
 from mesh.core.invitation import decode_link
 from mesh.core.limits import UNAUTHENTICATED_SOCKETS_MAX
@@ -56,6 +56,23 @@ async def test_the_same_redemption_again_is_the_same_answer(tmp_path: Path) -> N
         stolen = await other.redeems(link, mine)
         assert (stolen.state, stolen.reason) == ("rejected", "forbidden")
         assert len((await host.sdk.rooms.state(room_id))["members"]) == 2
+
+
+async def test_an_acceptance_asked_again_is_answered_with_its_receipt(tmp_path: Path) -> None:
+    """Situation 24: also long after, and by its id alone."""
+    async with a_world(tmp_path) as world:
+        host, guest = await world.installs("desktop", "laptop")
+        link = await host.invites(await host.founds("Den"))
+        request_id = new_request_id()
+        accept, operation = guest.sdk.invitations.accept, guest.sdk.invitations.operation
+        receipt = await accept(link, request_id=request_id)
+        assert receipt["status"] == "applied"
+        assert await accept(link, request_id=request_id) == receipt
+        assert await operation(request_id) == receipt
+        with pytest.raises(InputMismatch):
+            await accept(link, request_id=request_id, display_name="Somebody else")
+        with pytest.raises(ReceiptNotFound):
+            await operation(new_request_id())
 
 
 @pytest.mark.parametrize(("late_ms", "state"), [(-1, "applied"), (0, "rejected")])

@@ -58,12 +58,7 @@ def frame(payload: bytes) -> bytes:
 
 async def metric(install: Install, name: str) -> float:
     """One counter of /metrics."""
-    headers = {"Authorization": f"Bearer {install.token}"}
-    async with (
-        aiohttp.ClientSession() as session,
-        session.get(f"{install.url}/metrics", headers=headers) as response,
-    ):
-        lines = (await response.text()).splitlines()
+    lines = (await install.metrics()).splitlines()
     return float(next(line.split()[1] for line in lines if line.startswith(name + " ")))
 
 
