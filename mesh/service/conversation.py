@@ -94,8 +94,10 @@ class Conversation:
     async def state(self, room_id: str) -> dict[str, Any]:
         """Everything a client shows of a room beside its messages."""
         runner = self._rooms.get(room_id)
-        made = state_json(runner.machine)
         rows = await self._store.outbox(room_id)
+        # Nothing may come between this and the answer: a signal that was told before it would be
+        # undone by an older state.
+        made = state_json(runner.machine)
         sent = runner.machine.copy.sent_keys()
         made["outbox"] = [_queued_json(row, row.proposal.key in sent) for row in rows]
         return made

@@ -57,6 +57,33 @@ async def test_rooms_are_listed_by_activity(tmp_path: Path) -> None:
         assert listed == [rooms[1], rooms[2], rooms[0]]
 
 
+async def test_a_state_is_no_older_than_what_was_told_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_house(tmp_path) as house:
+        host, guest, room_id = await two(house)
+        client = await guest.follows(room_id)
+        reading, may_go_on = asyncio.Event(), asyncio.Event()
+        read = guest.rooms._store.outbox
+
+        async def slowly(asked: str) -> Any:
+            rows = await read(asked)
+            reading.set()
+            await may_go_on.wait()
+            return rows
+
+        monkeypatch.setattr(guest.rooms._store, "outbox", slowly)
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(guest.rooms.state(room_id))
+            await reading.wait()
+            house.unplug(host)
+            await client.until(lambda c: bool(c.signals("authority")))
+            assert client.signals("authority")[-1]["link"] == "down"
+            may_go_on.set()
+        # A client takes what comes last for what is so.
+        assert asking.result()["authority"]["link"] == "down"
+
+
 async def test_a_log_is_read_page_by_page(tmp_path: Path) -> None:
     async with a_house(tmp_path) as house:
         host = await house.install("desktop")
