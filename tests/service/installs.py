@@ -128,7 +128,7 @@ class Install:
         self.database: Database
         self._house = house
         self._stack: AsyncExitStack | None = None
-        self._running: set[asyncio.Task[None]] = set()
+        self._names: dict[asyncio.Task[None], str] = {}
 
     @property
     def is_running(self) -> bool:
@@ -200,8 +200,8 @@ class Install:
     def spawn(self, job: Coroutine[Any, Any, None]) -> None:
         """Run a job in the background, as the node does."""
         task = self._jobs.create_task(self._guarded(job))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._names[task] = str(getattr(job, "__qualname__", job))
+        task.add_done_callback(self._names.pop)
 
     async def _guarded(self, job: Coroutine[Any, Any, None]) -> None:
         try:
@@ -211,8 +211,12 @@ class Install:
         except Exception as fault:  # noqa: BLE001 - the node's supervisor does the same
             self.faults.append(fault)
 
+    def jobs_under_way(self, name: str) -> int:
+        """How many background jobs of that function have not ended."""
+        return sum(name in job for job in self._names.values())
+
     def _cancel_jobs(self) -> None:
-        for task in tuple(self._running):
+        for task in tuple(self._names):
             task.cancel()
 
     # --- what tests do with it -------------------------------------------------------------------

@@ -102,7 +102,8 @@ async def test_a_grant_that_only_the_lender_finds_expired_is_renewed_too(tmp_pat
         lender.clock.ahead_ms = GRANT_TTL_MAX_S * 1_000 + 1_000
         await host.says(room_id, "@helper quickly")
         await eventually(lambda: bool(house.sent(lender, TurnDispatch)))
-        await turns_of_the_loop()
+        await eventually(lambda: bool(lender.services.lending.issued()[1:]))
+        await eventually(lambda: not lender.jobs_under_way("_accept"))
         assert not puppet.asked and not [
             r for r in house.sent(host, TurnReport) if r.state == "failed"
         ]
@@ -155,11 +156,18 @@ def replace_offer(offer: GrantOffer, grant: bytes, catalog: bytes) -> GrantOffer
 async def test_the_same_grant_again_is_no_second_route(tmp_path: Path) -> None:
     async with a_house(tmp_path) as house:
         host, lender, room_id, _puppet = await lent(house)
-        for _ in range(5):
+        for count in range(5):
             house.relink(host, lender)
-            await turns_of_the_loop()
+            await offers(house, host, count + 2)
+        await eventually(lambda: not host.jobs_under_way("_register"))
+        await host.says(room_id, "and on")
         assert len(await host.events(room_id, "route.registered")) == 1
         assert len(host.services.routing.held()) == 1
+
+
+async def offers(house: House, host: Install, count: int) -> None:
+    """Wait until so many grants were offered to the host."""
+    await eventually(lambda: len(house.sent(host, GrantOffer)) >= count)
 
 
 async def test_held_grants_outlive_a_restart(tmp_path: Path) -> None:

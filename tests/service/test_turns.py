@@ -12,7 +12,7 @@ from mesh.core.link_messages import Append, Propose, TurnDispatch, TurnReport
 from mesh.core.room import RoomState
 from mesh.service import turns
 from tests.node.puppets import Puppet, says
-from tests.service.installs import House, Install, a_house, eventually, turns_of_the_loop
+from tests.service.installs import House, Install, a_house, eventually
 
 
 async def lent(house: House, puppet: Puppet) -> tuple[Install, Install, str]:
@@ -80,13 +80,13 @@ async def test_a_dispatch_that_comes_again_runs_nothing(tmp_path: Path) -> None:
         (asked,) = house.sent(lender, TurnDispatch)
         desk = lender.services.turns
         desk.on_dispatch(host.install_id, asked)
-        await turns_of_the_loop()
+        await eventually(lambda: not lender.jobs_under_way("_accept"))
         puppet.hold.set()
         await host.until(room_id, is_settled)
         await lender.catches_up(host, room_id)
         for _ in range(3):
             desk.on_dispatch(host.install_id, asked)
-        await turns_of_the_loop()
+        await eventually(lambda: not lender.jobs_under_way("_accept"))
         await lender.stop()
         await lender.start()
         lender.services.turns.on_dispatch(host.install_id, asked)
@@ -107,7 +107,7 @@ async def test_a_dispatch_far_ahead_of_our_copy_waits_for_it(tmp_path: Path) -> 
         (asked,) = house.sent(lender, TurnDispatch)
         for _ in range(3):
             lender.services.turns.on_dispatch(host.install_id, asked)
-        await turns_of_the_loop()
+        await eventually(lambda: lender.jobs_under_way("_accept") == 1)
         assert len(lender.services.turns._awaited) == 1 and not puppet.asked
         house.panel.drops = lambda sender, to, message: False
         house.relink(host, lender)
@@ -123,7 +123,7 @@ async def test_dispatches_that_are_waited_for_are_bounded(
         host, lender, room_id = await lent(house, says("yes"))
         for number in range(10):
             lender.services.turns.on_dispatch(host.install_id, a_dispatch(room_id, number))
-        await turns_of_the_loop()
+        await eventually(lambda: lender.jobs_under_way("_accept") == 3)
         assert len(lender.services.turns._awaited) == 3
 
 
@@ -141,7 +141,7 @@ async def test_a_dispatch_of_somebody_else_or_of_another_turn_is_not_taken(tmp_p
         desk.on_dispatch("install:" + "0" * 32, asked)
         desk.on_dispatch(host.install_id, spoilt(asked, member_id="m_" + "0" * 32))
         desk.on_dispatch(host.install_id, spoilt(asked, room_id="r_" + "0" * 32))
-        await turns_of_the_loop()
+        await eventually(lambda: not lender.jobs_under_way("_accept"))
         assert not puppet.asked and not desk._open
         # What only the message says is bounded or ignored.
         desk.on_dispatch(
