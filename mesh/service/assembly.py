@@ -23,7 +23,7 @@ from mesh.core.link_messages import (
 from mesh.ports import Clock, Entropy, Links
 from mesh.service.conversation import Conversation
 from mesh.service.invitations import Invitations
-from mesh.service.joining import Dials, Joining
+from mesh.service.joining import Joining
 from mesh.service.lending import Lending
 from mesh.service.loans import Loans
 from mesh.service.network_port import NetworkPort
@@ -31,6 +31,7 @@ from mesh.service.node_facts import Followers
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
 from mesh.service.peers import LinkStates, Peers, Sighted
+from mesh.service.previews import Dials, Previews
 from mesh.service.profiles import Profiles
 from mesh.service.reach import Reach
 from mesh.service.room_runner import RoomRunner
@@ -88,6 +89,7 @@ class Services:
     peers: Peers
     conversation: Conversation
     invitations: Invitations
+    previews: Previews
     joining: Joining
     profiles: Profiles
     loans: Loans
@@ -158,7 +160,7 @@ def assemble(parts: Parts) -> Services:
         log=parts.log,
         **world,
     )
-    invitations, joining = _guests(parts, conversation, lending, peers, world)
+    invitations, previews, joining = _guests(parts, conversation, lending, peers, world)
     return Services(
         operator=operator,
         rooms=rooms,
@@ -168,6 +170,7 @@ def assemble(parts: Parts) -> Services:
         peers=peers,
         conversation=conversation,
         invitations=invitations,
+        previews=previews,
         joining=joining,
         profiles=Profiles(mounts=parts.mounts, rooms=rooms, changed=parts.followers.changed),
         loans=Loans(lending=lending, routing=routing, rooms=rooms, clock=parts.clock),
@@ -180,30 +183,33 @@ def _guests(
     lending: Lending,
     peers: Peers,
     world: dict[str, Any],
-) -> tuple[Invitations, Joining]:
+) -> tuple[Invitations, Previews, Joining]:
     """Both sides of an invitation."""
-    both: dict[str, Any] = {
-        "operator": conversation.operator,
-        "entropy": parts.entropy,
-        "spawn": parts.spawn,
-        **world,
-    }
+    both: dict[str, Any] = {"operator": conversation.operator, "spawn": parts.spawn, **world}
     invitations = Invitations(
         conversation=conversation,
         notes=parts.notes,
         reach=parts.reach,
+        entropy=parts.entropy,
         changed=parts.followers.changed,
         **both,
+    )
+    previews = Previews(
+        peers=peers,
+        links=parts.links,
+        dials=parts.links,
+        entropy=parts.entropy,
+        log=parts.log,
     )
     joining = Joining(
         lending=lending,
         peers=peers,
         receipts=parts.receipts,
-        dials=parts.links,
+        previews=previews,
         log=parts.log,
         **both,
     )
-    return invitations, joining
+    return invitations, previews, joining
 
 
 class Switchboard:
@@ -253,7 +259,7 @@ class Switchboard:
             case Preview():
                 to.invitations.on_preview(install_id, message)
             case PreviewResult():
-                to.joining.on_preview_result(install_id, message)
+                to.previews.on_result(install_id, message)
             case RedeemResult():
                 if not to.invitations.on_result(message):
                     to.joining.on_result(install_id, message)

@@ -1,7 +1,6 @@
-"""Joining by an invitation, on the guest's side: preview, then accept with a receipt.
+"""Joining by an invitation, on the guest's side: accepted once, with a receipt.
 
-    link -> dial the inviter, whose key stands in the link -> preview (proof of the secret)
-    accept: receipt with the signed seats (durable) -> loans (durable) -> redeem -> copy of the room
+    preview -> receipt with the signed seats (durable) -> loans (durable) -> redeem -> copy
 
 The seats are signed once and stored in the receipt; whatever is lost on the way, the same bytes
 are sent again, and the room seats them once. A process that dies in between finishes at its next
@@ -13,49 +12,32 @@ import hashlib
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from mesh.core import ids
-from mesh.core.canonical import decode_object, encode
-from mesh.core.errors import REASONS, Malformed, MeshError, Refused
+from mesh.core.canonical import encode
+from mesh.core.errors import Malformed, MeshError, Refused
 from mesh.core.event import Proposal, parse_proposal
 from mesh.core.invitation import InvitationLink, decode_link
 from mesh.core.limits import LENT_PER_ACCEPT_MAX, LOAN_TTL_MAX_S
-from mesh.core.link_messages import (
-    Preview,
-    PreviewResult,
-    Redeem,
-    RedeemResult,
-    WireProposal,
-)
+from mesh.core.link_messages import Redeem, RedeemResult, WireProposal
 from mesh.core.member import Lent, Member, parse_permissions, parse_seat
-from mesh.ports import Clock, Entropy, Links
+from mesh.ports import Clock, Links
 from mesh.service.lending import Lending
 from mesh.service.open_rooms import OpenRooms
 from mesh.service.operator import Operator
 from mesh.service.peers import Peers
+from mesh.service.previews import ANSWER_S, Previews, refused_there
 from mesh.stores import ReceiptRow, ReceiptStore
 from mesh.telemetry import Log
-from mesh.wire.handshake import PeerHello
 
-_ANSWER_S: Final = 10.0
 _ACCEPT_S: Final = 30.0
 _RETRY_S: Final = 5.0
 _GIVE_UP_S: Final = 24 * 3_600
 OPERATION: Final = "invitations.accept"
 OWNER: Final = "operator"
-# Of several addresses that failed, the one that answered wrongly tells most.
-_TELLING: Final = ("peer_identity_mismatch", "duplicate_instance", "not_a_node", "unsupported")
 
 Spawn = Callable[[Coroutine[Any, Any, None]], None]
-
-
-class Dials(Protocol):
-    """What this module needs of the link table."""
-
-    async def dial_once(self, address: str, expected_install_id: str | None) -> PeerHello:
-        """Dial an address now. Raises MeshError with what went wrong."""
-        ...
 
 
 class Joining:
@@ -70,9 +52,8 @@ class Joining:
         receipts: ReceiptStore,
         operator: Operator,
         links: Links,
-        dials: Dials,
+        previews: Previews,
         clock: Clock,
-        entropy: Entropy,
         spawn: Spawn,
         log: Log,
     ) -> None:
@@ -82,72 +63,17 @@ class Joining:
         self._receipts = receipts
         self._operator = operator
         self._links = links
-        self._dials = dials
+        self._previews = previews
         self._clock = clock
-        self._entropy = entropy
         self._spawn = spawn
         self._log = log
-        # (inviter, invitation) -> everybody here who waits for the inviter's answer
-        self._previews: dict[tuple[str, str], list[asyncio.Future[PreviewResult]]] = {}
         # (inviter, request) -> the one attempt that is under way
         self._results: dict[tuple[str, str], asyncio.Future[RedeemResult]] = {}
         self._under_way: dict[str, asyncio.Event] = {}
 
-    # --- preview ---------------------------------------------------------------------------
-
     async def preview(self, link_text: str) -> dict[str, Any]:
-        """Who invites to what. Nothing is spent.
-
-        Raises:
-            MeshError: `invitation_damaged`, `not_reachable`, `not_a_node`,
-                `peer_identity_mismatch`, or why the invitation is refused.
-        """
-        link = decode_link(link_text)
-        inviter = await self._reach(link)
-        nonce = self._entropy.bytes(32)
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[PreviewResult] = loop.create_future()
-        waiting = self._previews.setdefault((inviter, link.invitation_id), [])
-        waiting.append(answer)
-        asked = Preview(
-            invitation_id=link.invitation_id,
-            room_id=link.room_id,
-            nonce=nonce,
-            mac=link.preview_mac(nonce),
-        )
-        self._links.send(inviter, asked)
-        try:
-            async with asyncio.timeout(_ANSWER_S):
-                result = await answer
-        except TimeoutError:
-            raise Refused("not_reachable", "The inviting machine does not answer.") from None
-        finally:
-            waiting.remove(answer)
-            if not waiting:
-                self._previews.pop((inviter, link.invitation_id), None)
-        if result.reason:
-            raise _refusal(result.reason, "")
-        return decode_object(result.body)
-
-    async def _reach(self, link: InvitationLink) -> str:
-        """A link to the inviter, proved by the key in the invitation."""
-        inviter = ids.install_id(link.inviter_key)
-        if self._links.is_up(inviter):
-            return inviter
-        failure: MeshError | None = None
-        known = self._peers.addresses(inviter, ())
-        for address in dict.fromkeys((*link.addresses, *known)):
-            try:
-                await self._dials.dial_once(address, inviter)
-            except MeshError as error:
-                self._log.info("joining.dial", address=address, reason=error.reason)
-                if _tells(error) > _tells(failure):
-                    failure = error
-            else:
-                return inviter
-        raise failure or Refused(
-            "not_reachable", "The inviting machine cannot be reached from here."
-        )
+        """Who invites to what. Nothing is spent. Raises as `Previews.preview`."""
+        return await self._previews.preview(link_text)
 
     # --- accept ----------------------------------------------------------------------------
 
@@ -288,7 +214,7 @@ class Joining:
             await self._lending.seat(link.room_id, member)
         result = await self._ask(row.request_id, link, tuple(wires))
         if result.state == "rejected":
-            raise _refusal(result.reason, result.message)
+            raise refused_there(result.reason, result.message)
         await self._enter(row, link, result, members)
 
     async def _ask(
@@ -308,9 +234,9 @@ class Joining:
             answer: asyncio.Future[RedeemResult] = asyncio.get_running_loop().create_future()
             self._results[inviter, request_id] = answer
             try:
-                await self._reach(link)
+                await self._previews.reach(link)
                 if self._links.send(inviter, asked):
-                    async with asyncio.timeout(_ANSWER_S):
+                    async with asyncio.timeout(ANSWER_S):
                         result = await answer
                     if result.state in {"applied", "rejected"}:
                         return result
@@ -361,12 +287,6 @@ class Joining:
 
     # --- links -----------------------------------------------------------------------------
 
-    def on_preview_result(self, install_id: str, result: PreviewResult) -> None:
-        """The inviter's answer to a preview; nobody else's counts."""
-        for waiting in self._previews.get((install_id, result.invitation_id), ()):
-            if not waiting.done():
-                waiting.set_result(result)
-
     def on_result(self, install_id: str, result: RedeemResult) -> None:
         """The room's answer to a redemption, by the install that was asked."""
         waiting = self._results.get((install_id, result.request_id))
@@ -386,15 +306,3 @@ def receipt_json(row: ReceiptRow) -> dict[str, Any]:
         "created_at": row.created_at_ms,
         "updated_at": row.updated_at_ms,
     }
-
-
-def _refusal(reason: str, message: str) -> MeshError:
-    known = reason if reason in REASONS else "forbidden"
-    return Refused(known, message or f"The invitation was refused: {known}.")
-
-
-def _tells(error: MeshError | None) -> int:
-    """How much a failed dial says about the address: 0 where it says nothing."""
-    if error is None or error.reason not in _TELLING:
-        return 0
-    return len(_TELLING) - _TELLING.index(error.reason)
