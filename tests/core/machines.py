@@ -135,7 +135,9 @@ class Node:
             if isinstance(effect, effects.Send):
                 self.out.append((effect.install_id, effect.message))
             elif isinstance(effect, effects.Stream):
-                self.out += [(effect.install_id, m) for m in self.frames(effect)]
+                self.out += [
+                    (effect.install_id, m) for m in frames(self.machine, self.disk, effect)
+                ]
         for effect in done:
             if isinstance(effect, effects.Deliver):
                 self.shown.append(effect.event)
@@ -146,21 +148,6 @@ class Node:
                 assert effect.ticket not in self.answers, "a caller is answered once"
                 self.answers[effect.ticket] = effect.outcome
         return done
-
-    def frames(self, wanted: effects.Stream) -> Iterable[Append]:
-        """The events of a copy's window, as stored, in frames."""
-        for since in range(wanted.since_seq, wanted.upto_seq, BATCH_EVENTS_MAX):
-            batch = self.disk.events[since : min(since + BATCH_EVENTS_MAX, wanted.upto_seq)]
-            yield Append(
-                room_id=self.machine.state.room_id,
-                epoch=self.machine.state.head.epoch,
-                events=tuple(
-                    WireEvent(e.proposal.raw, e.proposal.signature, e.header, e.signature)
-                    for e in batch
-                ),
-                latest_seq=self.machine.state.head.seq,
-                protected_seq=0,
-            )
 
     def ticket(self) -> int:
         """A fresh number for a caller who waits."""
@@ -173,3 +160,19 @@ class Node:
         found = self.machine.state.person_of(self.install.install_id)
         assert found is not None, f"{self.install.name} has no person in the room"
         return found
+
+
+def frames(machine: RoomMachine, disk: Disk, wanted: effects.Stream) -> Iterable[Append]:
+    """The events of a copy's window, as stored, in frames."""
+    for since in range(wanted.since_seq, wanted.upto_seq, BATCH_EVENTS_MAX):
+        batch = disk.events[since : min(since + BATCH_EVENTS_MAX, wanted.upto_seq)]
+        yield Append(
+            room_id=machine.state.room_id,
+            epoch=machine.state.head.epoch,
+            events=tuple(
+                WireEvent(e.proposal.raw, e.proposal.signature, e.header, e.signature)
+                for e in batch
+            ),
+            latest_seq=machine.state.head.seq,
+            protected_seq=0,
+        )
