@@ -39,8 +39,8 @@ def main(arguments: list[str]) -> int:
             except Violation as violation:
                 violations += 1
                 print(f"VIOLATION seed {seed}: {violation}", flush=True)
-                again = f" --fault {chosen.fault}" if chosen.fault else ""
-                print(f"    again: python -m tests.sim --seeds {seed}:{seed + 1}{again} --transcript")
+                again = f"{seed}:{seed + 1}" + (f" --fault {chosen.fault}" if chosen.fault else "")
+                print(f"    again: python -m tests.sim --transcript --seeds {again}")
             if sim.transcript is not None:
                 print("\n".join(sim.transcript))
             counts.update(sim.count)
