@@ -25,6 +25,12 @@ PARROT = {
     "description": "Says your own words again, slowly enough to watch.",
     "options": {"agent": "echo", "pace_ms": 60},
 }
+SLOTH = PARROT | {
+    "name": "sloth",
+    "display_name": "Sloth",
+    "description": "Says your own words again, slowly enough to be stopped.",
+    "options": {"agent": "echo", "pace_ms": 500},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +64,8 @@ async def machines(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[li
     ]
     try:
         await _start(pair)
-        await pair[1].ask("profiles.add", config=PARROT)
+        for profile in (PARROT, SLOTH):
+            await pair[1].ask("profiles.add", config=profile)
         yield pair
         await _start(pair)
         statuses = [await machine.stop() for machine in pair]

@@ -28,7 +28,7 @@ WAIT_MS: Final = 20_000
 expect.set_options(timeout=WAIT_MS)
 
 # What Chromium says while a node is down; every test may kill one.
-NODE_IS_AWAY: Final = "ERR_CONNECTION_|ERR_EMPTY_RESPONSE|WebSocket connection to"
+NODE_IS_AWAY: Final = "ERR_CONNECTION_|ERR_EMPTY_RESPONSE|ERR_SOCKET_|WebSocket connection to"
 
 # Runs in every document before its own scripts. Passes on what no console message tells fully.
 _LISTEN: Final = """
@@ -171,7 +171,8 @@ class Screen:
         await self.page.bring_to_front()
         if urlsplit(self.page.url).path != "/":
             await self.page.goto(self.machine.url)
-        await self.page.evaluate("location.hash = '#/node'")
+        # Its node may just be back: a page that hears that it is online does not wait longer.
+        await self.page.evaluate("dispatchEvent(new Event('online')), location.hash = '#/node'")
         await expect(self.role("node-page")).to_be_visible()
         await expect(self.role("dialog")).to_have_count(0)
         await expect(self.role("banner")).to_have_count(0)

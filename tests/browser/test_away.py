@@ -15,7 +15,7 @@ from tests.browser.screens import Screen
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(90)]
 
 OFFLINE_WITHIN_S = 5.0
-LONG = " ".join(f"word{number}" for number in range(120))
+LONG = " ".join(f"word{number}" for number in range(60))
 
 
 async def test_a_killed_machine_is_offline_and_its_agent_answers_once_when_it_is_back(
@@ -51,25 +51,26 @@ async def test_a_killed_machine_is_offline_and_its_agent_answers_once_when_it_is
 
 
 async def test_a_withdrawn_agent_stops_at_once_and_is_shown_as_withdrawn(
-    ann: Screen, ben: Screen, desktop: Machine, den: Den
+    ann: Screen, ben: Screen, desktop: Machine, laptop: Machine
 ) -> None:
-    await ann.open(den.room_id)
-    await ben.open(den.room_id)
-    await ann.says(f"@parrot {LONG}")
-    await expect(ann.role("message", state="writing")).to_contain_text("word3")
-    parrot = ben.member(den.parrot)
-    await parrot.locator("button.summary").click()
-    await parrot.get_by_role("button", name="Withdraw").click()
-    await parrot.locator("[data-role=confirm]").click()
+    room_id = await desktop.founds("Den")
+    sloth = (await laptop.joins(desktop, room_id, "sloth"))["sloth"]
+    await ann.open(room_id)
+    await ben.open(room_id)
+    await desktop.says(room_id, f"@sloth {LONG}")
+    await expect(ann.role("message", state="writing")).to_contain_text("word1")
+    await ben.member(sloth).locator("button.summary").click()
+    await ben.member(sloth).get_by_role("button", name="Withdraw").click()
+    await ben.member(sloth).locator("[data-role=confirm]").click()
 
-    await expect(ann.member(den.parrot, presence="withdrawn")).to_contain_text("withdrawn")
+    await expect(ann.member(sloth, presence="withdrawn")).to_contain_text("withdrawn")
     await expect(ann.role("system", state="withdrawn").first).to_contain_text("was withdrawn")
     await expect(ann.role("message", state="stopped")).to_contain_text("This part was not posted")
     await expect(ann.role("message", state="writing")).to_have_count(0)
-    await expect(ben.member(den.parrot, presence="withdrawn")).to_be_visible()
-    await ann.composer.fill("@parrot still there?")
+    await expect(ben.member(sloth, presence="withdrawn")).to_be_visible()
+    await ann.composer.fill("@sloth still there?")
     await expect(ann.role("hint")).to_contain_text("withdrawn")
-    kinds = [event["kind"] for event in await desktop.log(den.room_id)]
+    kinds = [event["kind"] for event in await desktop.log(room_id)]
     assert "message.member" not in kinds
 
 

@@ -115,9 +115,10 @@ async def test_a_room_made_while_a_page_connects_is_listed_all_the_same(
     late = await desktop.founds("Late")  # The list that the page gets knows nothing of it.
     assert late not in str(held[1])
     held[0].send(held[1])
-    passing = asyncio.get_running_loop().create_task(pass_on())
-    await expect(tab.role("room", room_id=late)).to_be_visible()
-    passing.cancel()
+    async with asyncio.TaskGroup() as tasks:
+        passing = tasks.create_task(pass_on())
+        await expect(tab.role("room", room_id=late)).to_be_visible()
+        passing.cancel()
 
 
 def _ahead(socket: WebSocketRoute, room_id: str) -> None:

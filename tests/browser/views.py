@@ -6,6 +6,7 @@ screen in turn and gives its name; `strangers_view` is the one of a browser that
 """
 
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -95,6 +96,13 @@ async def strangers_view(visit: Visit, like: Screen) -> Screen:
     await screen.page.goto(like.machine.url)
     await expect(screen.role("login")).to_be_visible()
     return screen
+
+
+async def wears(screen: Screen, theme: str) -> None:
+    """Let the system ask for that theme, and wait until the page has it on."""
+    await screen.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    ground = re.compile(r"rgb\([0-5]?\d," if theme == "dark" else r"rgb\(2\d\d,")
+    await expect(screen.page.locator("body")).to_have_css("background-color", ground)
 
 
 async def photograph(screen: Screen, name: str) -> None:
