@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import ViewportSize, expect
 
 from tests.browser.axe_core import NotHere, script
 from tests.browser.machines import Machine
@@ -119,7 +119,7 @@ async def test_the_message_field_stays_above_the_keyboard_of_a_phone(
     await phone.open(lively)
     await has_a_free_message_field(phone)
     await phone.composer.click()
-    await phone.page.set_viewport_size({"width": PHONE["width"], "height": 400})
+    await phone.page.set_viewport_size(ViewportSize(width=PHONE["width"], height=400))
     await has_a_free_message_field(phone)
     await expect(phone.role("message", state="posted").last).to_be_in_viewport()
     await phone.composer.fill("a line\n" * 30)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
-from playwright.async_api import expect
+from playwright.async_api import ViewportSize, expect
 
 from tests.browser.machines import Machine, until
 from tests.browser.screens import Screen, Visit
@@ -19,7 +19,7 @@ from tests.browser.screens import Screen, Visit
 SCREENSHOTS: Final = os.environ.get("BROWSER_SCREENSHOTS", "")
 """A folder that gets a picture of every view; none are taken without it."""
 
-PHONE: Final = {"width": 360, "height": 740}
+PHONE: Final[ViewportSize] = {"width": 360, "height": 740}
 
 ROOM_NAME: Final = "The room with a name that is a good deal longer than a line of a phone"
 _MESSAGES: Final = (
