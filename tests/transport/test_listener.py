@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from mesh.core.errors import MeshError
+from mesh.core.limits import PEEK_S
 from mesh.storage.certificate import Certificate
 from mesh.telemetry import Metrics
 from mesh.transport import gate, listener
@@ -282,7 +283,8 @@ async def test_half_open_hundreds_do_not_slow_down_an_honest_peer(
                 assert b"hello" in await reader.read()
                 writer.close()
             slowest_s = max(slowest_s, loop.time() - began_s)
-        assert slowest_s < 0.2
+        # Who waits behind the half-open ones waits until they are given up.
+        assert slowest_s < PEEK_S / 2
 
 
 async def test_an_end_with_connections_half_open_is_quick(certificate: Certificate) -> None:
