@@ -2,9 +2,10 @@
 # README has the same without make.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-system bench bench-quick check-long lint sim-long clean
+.PHONY: help demo test test-system bench bench-quick bench-voice check-long lint sim-long clean
 
 DEMO_ARGS ?=
+BENCH_ARGS ?=
 SEEDS ?= 5000
 
 help:  ## this list
@@ -33,6 +34,10 @@ bench:  ## all benches: ratios and counts
 bench-quick:  ## the benches run and print, with no thresholds
 	@sh .ci/set-up dev
 	@.venv/bin/python -m tests.bench --quick
+
+bench-voice:  ## the media engine beside Janus AudioBridge (BENCH_ARGS: --quick, --soak 1000)
+	@sh .ci/set-up dev
+	@.venv/bin/python -m tests.live_audio.bench_voice $(BENCH_ARGS)
 
 lint:  ## ruff and mypy
 	@sh .ci/set-up dev

@@ -15,7 +15,8 @@ PURE: Final = (
     "gateway/jsonrpc.py", "gateway/exchange.py", "gateway/profile.py", "gateway/scope.py",
     "gateway/errors.py", "gateway/limits.py",
     "audio/sdp.py", "audio/negotiation.py", "audio/call.py", "audio/talkers.py", "audio/rtp.py",
-    "audio/jitter.py", "audio/mix.py", "audio/ice.py",
+    "audio/jitter.py", "audio/mix.py", "audio/ice.py", "audio/answer.py", "audio/red.py",
+    "audio/rtcp.py", "audio/opus_toc.py", "audio/errors.py", "audio/limits.py",
 )
 IMPURE_MODULES: Final = frozenset({
     "asyncio", "socket", "ssl", "select", "selectors", "threading", "queue", "multiprocessing",
