@@ -1,12 +1,14 @@
 """Screens: a browser as a person has it, and what its pages do behind the person's back.
 
 A `Visit` is what one test opens. It listens from the first document on: uncaught errors, errors of
-the console, violations of the content security policy, every request with its headers. A `Screen`
-is one tab, at the page of one machine; it speaks of rooms, messages and members and knows the
-page only by its `data-role` hooks. All waiting is for something in the DOM.
+the console, violations of the content security policy, dialogs of the browser. A `Screen` is one
+tab, at the page of one machine; it speaks of rooms, messages and members and knows the page only
+by its `data-role` hooks. All waiting is for something in the DOM.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -44,7 +46,6 @@ class Seen:
 
     violations: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
 
 
@@ -72,7 +73,6 @@ class Visit:
         await context.add_init_script(_LISTEN)
         context.on("console", self._console)
         context.on("weberror", lambda error: self.seen.errors.append(str(error.error)))
-        context.on("request", lambda request: self.seen.requests.append(request))
         context.on("dialog", self._dialog)
         return context
 
@@ -122,6 +122,20 @@ class Visit:
         await self.close_but_kept()
 
     # --- watching ------------------------------------------------------------------------------
+
+    @contextmanager
+    def requests(self, *screens: "Screen") -> Iterator[list[Request]]:
+        """All requests of these screens from now on; not of every test, for they are many."""
+        found: list[Request] = []
+
+        def keep(request: Request) -> None:
+            found.append(request)
+
+        with ExitStack() as stack:
+            for screen in screens:
+                screen.page.on("request", keep)
+                stack.callback(screen.page.remove_listener, "request", keep)
+            yield found
 
     def expects(self, pattern: str) -> None:
         """Let errors through that a test brings about, by a pattern of their text."""
@@ -204,12 +218,9 @@ class Screen:
         return self.role("member", member_id=member_id, **attributes)
 
     async def says(self, text: str) -> None:
-        """Type a message as a person does, and send it."""
-        await self.composer.click()
-        await self.page.keyboard.type(text)
-        if await self.role("suggestions").count():
-            await self.page.keyboard.press("Escape")
-        await self.page.keyboard.press("Enter")
+        """Write a message and send it."""
+        await self.composer.fill(text)
+        await self.composer.press("Enter")
         await expect(self.composer).to_have_value("")
 
     async def shows(self, text: str, **attributes: str) -> Locator:

@@ -114,18 +114,3 @@ async def test_what_is_written_while_the_host_is_away_waits_and_is_sent_once(
     await ben.says("afterwards")
     await ann.shows("afterwards")
     assert await ann.texts() == await ben.texts() == ["keep this one", "afterwards"]
-
-
-async def test_a_page_whose_own_node_is_away_keeps_what_is_written(
-    ann: Screen, ben: Screen, laptop: Machine, den: Den
-) -> None:
-    await ben.open(den.room_id)
-    await laptop.kill()
-    await expect(ben.role("banner")).to_contain_text("lost")
-    await ben.says("written into the dark")
-    await expect(ben.message("written into the dark", state="unsent")).to_contain_text("Not sent")
-    await laptop.restart()
-    await ben.shows("written into the dark")
-    await expect(ben.role("banner")).to_have_count(0)
-    await ann.open(den.room_id)
-    await ann.shows("written into the dark")

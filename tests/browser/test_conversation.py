@@ -40,7 +40,9 @@ async def test_what_is_typed_on_one_machine_is_read_on_the_other(
 ) -> None:
     await ann.open(den.room_id)
     await ben.open(den.room_id)
-    await ann.says("good morning")
+    await ann.composer.click()
+    await ann.page.keyboard.type("good morning")
+    await ann.page.keyboard.press("Enter")
     await ben.shows("good morning")
     await ben.says("and to you")
     await ann.shows("and to you")

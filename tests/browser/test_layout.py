@@ -100,6 +100,24 @@ async def test_what_a_survey_has_to_find_is_found(phone: Screen, lively: str) ->
     await phone.page.reload()
 
 
+async def test_a_theme_is_put_on_at_once_and_as_a_whole(phone: Screen, lively: str) -> None:
+    """With less motion no colour travels: else each element changes a frame after its parent."""
+    await phone.open(lively)
+    assert await phone.page.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches")
+    shown: list[list[str]] = await phone.page.evaluate(
+        """() => ["light", "dark"].map((theme) => {
+          document.documentElement.dataset.theme = theme;
+          const colours = [...document.querySelectorAll("#page bdi")]
+            .map((one) => getComputedStyle(one).color);
+          return [String(document.getAnimations().length), ...colours];
+        })"""
+    )
+    await phone.page.evaluate("delete document.documentElement.dataset.theme")
+    (travelling_to_light, *light), (travelling_to_dark, *dark) = shown
+    assert (travelling_to_light, travelling_to_dark) == ("0", "0")
+    assert light and not set(light) & set(dark), "some names kept the other's colour"
+
+
 async def test_the_offer_of_an_invitation_fits_a_phone(
     phone: Screen, desktop: Machine, laptop: Machine
 ) -> None:

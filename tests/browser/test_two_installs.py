@@ -100,11 +100,10 @@ async def test_one_browser_is_in_at_both_one_of_them_behind_a_warning(
     # On one host too: there both cookies go to both nodes.
     near = await visit.enter(laptop, beside=ann)
     await is_still_in(ann, den.room_id)
-    await is_still_in(near, den.room_id)
     names = {cookie["name"] for cookie in await context.cookies(desktop.url)}
     assert names == {desktop.cookie_name, laptop.cookie_name}
 
-    # Signing out at one leaves the others in.
+    # Signing out at one leaves the other in.
     visit.expects(r"status of 401")
     await near.role("node-link").click()
     this_browser = near.role("browser-session").filter(has_text="this one")
@@ -112,4 +111,3 @@ async def test_one_browser_is_in_at_both_one_of_them_behind_a_warning(
     await this_browser.get_by_role("button", name="Sign out").click()
     await expect(near.role("login", state="login_required")).to_be_visible()
     await is_still_in(ann, den.room_id)
-    await is_still_in(ben, den.room_id)
