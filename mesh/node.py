@@ -371,6 +371,7 @@ class Node:
         task = self._jobs.create_task(self._guarded(job))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        task.add_done_callback(lambda _: job.close())  # also one that was cancelled unbegun
 
     async def _guarded(self, job: Coroutine[Any, Any, None]) -> None:
         try:
@@ -388,9 +389,8 @@ class Node:
 async def serve(settings: Settings, on_ready: OnReady) -> None:
     """Run a node until SIGTERM, SIGINT or `Ready.stop`. Raises MeshError if it cannot start."""
     async with Node(settings) as node:
-        loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(name, node.ready.stop)
+            asyncio.get_running_loop().add_signal_handler(name, node.ready.stop)
         await on_ready(node.ready)
         await node.until_stopped()
 

@@ -44,7 +44,7 @@ async def test_two_models_that_thank_each_other_stop_at_the_budget(
     async with a_world(tmp_path) as world:
         home, other, room_id = await two_that_thank(world, stub)
         seen, beside = home.follows(room_id), other.follows(room_id)
-        first = await home.says(room_id, "@ann say thank you to @bob")
+        first = await home.says(room_id, "@ann please begin")
         stopped = await seen.event("turn.failed", reason="budget_spent")
         await beside.event("turn.failed", reason="budget_spent")
         assert stopped.payload["message"].startswith("Stopped: loop.")

@@ -202,6 +202,8 @@ class Install:
         task = self._jobs.create_task(self._guarded(job))
         self._names[task] = str(getattr(job, "__qualname__", job))
         task.add_done_callback(self._names.pop)
+        # One that is cancelled before it began would be missed with a warning.
+        task.add_done_callback(lambda _: job.close())
 
     async def _guarded(self, job: Coroutine[Any, Any, None]) -> None:
         try:
@@ -286,9 +288,11 @@ class Install:
         return [event.payload["text"] for event in said]
 
     async def follows(self, room_id: str, since_seq: int = 0) -> Client:
-        """A client that reads a room."""
+        """A client that reads a room, and hears its signals from now on."""
         client = Client()
         await self.rooms.subscribe(room_id, since_seq, client)
+        reader = self.room(room_id).subscriptions._readers[client]
+        await eventually(lambda: reader.live)
         return client
 
     async def mounts_puppet(self, profile: str, puppet: Puppet) -> Puppet:
