@@ -240,6 +240,11 @@ class Connection:
             await socket.send_frame(_encode(body), aiohttp.WSMsgType.TEXT)
             message = await answer
         except ConnectionError:
+            # It is closing, and its reader, who will say so, had no turn yet. Whoever asks again
+            # must wait for the next socket: trying this one would never let the reader run.
+            if self._socket is socket:
+                self._socket = None
+                self._up.clear()
             raise _Lost from None
         finally:
             self._waiting.pop(request_id, None)

@@ -115,6 +115,19 @@ async def test_a_lost_reply_of_a_read_is_asked_again(home: Path, rooms: FakeRoom
         assert [name for name, _ in rooms.calls] == ["groups.log", "groups.log"]
 
 
+async def test_a_socket_that_is_closing_is_not_tried_twice(home: Path, rooms: FakeRooms) -> None:
+    async with fake_node(home, rooms), connect(home) as node:
+        # The transport is closing and whoever reads from it has not had a turn yet. Asking on it
+        # again and again would never give it one.
+        node._socket._writer.transport.close()  # type: ignore[union-attr]
+        with pytest.raises(OutcomeUnknown):
+            await node.request("toy.echo", {"text": "a"})
+        assert not node.is_up
+        assert await node.rooms.log(ROOM)
+        node._socket._writer.transport.close()  # type: ignore[union-attr]
+        assert await node.rooms.log(ROOM)
+
+
 async def test_a_deadline_tells_reads_from_changes(home: Path, rooms: FakeRooms) -> None:
     async with fake_node(home, rooms), connect(home) as node:
         with pytest.raises(OutcomeUnknown):
