@@ -157,6 +157,12 @@ async def ben(visit: Visit, laptop: Machine) -> Screen:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
+async def nobody(visit: Visit, desktop: Machine) -> Screen:
+    """A blank page in a browser that is signed in nowhere."""
+    return await visit.kept_stranger(desktop)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
 async def phone(visit: Visit, desktop: Machine) -> Screen:
     """Ann's page, on a phone."""
     return await visit.kept("phone", desktop, viewport=PHONE, has_touch=True, is_mobile=True)

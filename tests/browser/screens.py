@@ -99,6 +99,17 @@ class Visit:
         await screen.rests()
         return screen
 
+    async def kept_stranger(self, machine: Machine) -> "Screen":
+        """A screen of a browser that is signed in nowhere; what a test changes there is undone."""
+        screen = self._kept.get("stranger")
+        if screen is None:
+            screen = Screen(await (await self.context()).new_page(), machine)
+            self._kept["stranger"] = screen
+        await screen.page.context.clear_cookies()
+        await screen.page.goto("about:blank")
+        self.expects("status of 401")
+        return screen
+
     # --- ending --------------------------------------------------------------------------------
 
     def begin(self) -> None:

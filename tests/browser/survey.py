@@ -8,10 +8,10 @@ what axe-core says. Each view is seen in both themes; pictures are taken where s
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 
-from tests.browser.screens import Screen, Visit
-from tests.browser.views import photograph, strangers_view, walk, wears
+from tests.browser.screens import Screen
+from tests.browser.views import photograph, walk, wears
 
 # What reaches beyond the screen, and what can be scrolled sideways though it is no code or table.
 _BEYOND: Final = """
@@ -100,18 +100,24 @@ class Survey:
 
 
 async def survey(
-    visit: Visit, screen: Screen, room_id: str, *, size: str, axe: str | None
+    screen: Screen, nobody: Screen, room_id: str, *, size: str, axe: str | None
 ) -> Survey:
-    """Walk over all views; `axe` is the script of axe-core, where there is one."""
+    """Walk over all views of `screen`, and look at what `nobody` sees, who is not signed in.
+
+    `axe` is the script of axe-core, where there is one.
+    """
     found = Survey()
     if axe is not None:
         await screen.page.evaluate(axe)
     async for view in walk(screen, room_id):
         await look(screen, f"{size}-{view}", found, with_axe=axe is not None)
-    guest = await strangers_view(visit, screen)
+    if screen.page.viewport_size is not None:
+        await nobody.page.set_viewport_size(screen.page.viewport_size)
+    await nobody.page.goto(screen.machine.url)
+    await expect(nobody.role("login")).to_be_visible()
     if axe is not None:
-        await guest.page.evaluate(axe)
-    await look(guest, f"{size}-login", found, with_axe=axe is not None)
+        await nobody.page.evaluate(axe)
+    await look(nobody, f"{size}-login", found, with_axe=axe is not None)
     return found
 
 
@@ -129,12 +135,12 @@ async def look(screen: Screen, name: str, found: Survey, *, with_axe: bool = Fal
         await wears(screen, theme)
         await photograph(screen, f"{name}-{theme}")
         found.beyond += [f"{name} {theme}: {what}" for what in await page.evaluate(_BEYOND)]
-    if await is_touched(page):
+    if await is_for_fingers(page):
         pressed: dict[str, Any] = await page.evaluate(_MISSED)
         found.targets += pressed["count"]
         found.missed += [f"{name}: {what}" for what in pressed["missed"]]
 
 
-async def is_touched(page: Page) -> bool:
-    """Whether fingers point there."""
-    return bool(await page.evaluate("matchMedia('(pointer: coarse)').matches"))
+async def is_for_fingers(page: Page) -> bool:
+    """Whether the page has to be drawn for fingers there."""
+    return bool(await page.evaluate("matchMedia('(pointer: coarse), (max-width: 759px)').matches"))

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.machines import Machine
-from tests.browser.screens import Screen, Visit
+from tests.browser.screens import Screen
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(60)]
 
@@ -83,39 +83,35 @@ async def test_an_invitation_that_was_taken_back_says_so(
 
 
 async def test_an_invitation_opened_at_a_stranger_says_the_command_and_offers_nothing(
-    visit: Visit, desktop: Machine
+    nobody: Screen, desktop: Machine
 ) -> None:
     room_id = await desktop.founds("Attic")
     made = await desktop.ask("invitations.create", room_id=room_id)
-    visit.expects(r"status of 401")
-    page = await (await visit.context()).new_page()
-    await page.goto(made["link"])
-    guest = Screen(page, desktop)
-    await expect(guest.role("invite-page", state="away")).to_be_visible()
-    await expect(guest.role("join-command")).to_have_text(f"roommesh join '{made['link']}'")
-    await expect(page.get_by_text("Attic")).to_have_count(0)
+    await nobody.page.goto(made["link"])
+    await expect(nobody.role("invite-page", state="away")).to_be_visible()
+    await expect(nobody.role("join-command")).to_have_text(f"roommesh join '{made['link']}'")
+    await expect(nobody.page.get_by_text("Attic")).to_have_count(0)
     shown = await desktop.ask("invitations.show", invitation_id=made["invitation_id"])
     assert shown["state"] == "open" and shown["previewed_at"] is None
 
 
-async def test_a_login_link_works_once_and_leaves_no_trace(visit: Visit, desktop: Machine) -> None:
+async def test_a_login_link_works_once_and_leaves_no_trace(
+    nobody: Screen, desktop: Machine
+) -> None:
     link = await desktop.login_link()
     secret = link.partition("=")[2]
-    context = await visit.context()
-    first = Screen(await context.new_page(), desktop)
-    await first.page.goto(link)
-    await first.is_in()
-    assert not [address for address in await addresses(first) if secret in address]
+    await nobody.page.goto(link)
+    await nobody.is_in()
+    assert not [address for address in await addresses(nobody) if secret in address]
 
     # Once more, in the same tab: it does no harm to a browser that is in.
-    visit.expects(r"status of 401")
-    await first.page.goto(link)
-    await first.page.wait_for_url(lambda url: secret not in url)
-    await first.is_in()
+    await nobody.page.goto(link)
+    await nobody.page.wait_for_url(lambda url: secret not in url)
+    await nobody.is_in()
 
-    await context.clear_cookies()
-    await first.page.goto(link)
-    await expect(first.role("login", state="login_spent")).to_contain_text("roommesh open")
-    assert not [address for address in await addresses(first) if secret in address]
-    await first.page.reload()
-    await expect(first.role("login", state="login_required")).to_contain_text("roommesh open")
+    await nobody.page.context.clear_cookies()
+    await nobody.page.goto(link)
+    await expect(nobody.role("login", state="login_spent")).to_contain_text("roommesh open")
+    assert not [address for address in await addresses(nobody) if secret in address]
+    await nobody.page.reload()
+    await expect(nobody.role("login", state="login_required")).to_contain_text("roommesh open")

@@ -13,8 +13,8 @@ from playwright.async_api import ViewportSize, expect
 
 from tests.browser.axe_core import NotHere, script
 from tests.browser.machines import Machine
-from tests.browser.screens import Screen, Visit
-from tests.browser.survey import Survey, is_touched, look, survey
+from tests.browser.screens import Screen
+from tests.browser.survey import Survey, is_for_fingers, look, survey
 from tests.browser.views import PHONE, photograph
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(90)]
@@ -41,9 +41,9 @@ def surveys() -> dict[str, Survey]:
 @pytest_asyncio.fixture(params=["phone", "wide"], loop_scope="session")
 async def surveyed(
     request: pytest.FixtureRequest,
-    visit: Visit,
     phone: Screen,
     ann: Screen,
+    nobody: Screen,
     lively: str,
     axe: str | NotHere,
     surveys: dict[str, Survey],
@@ -53,9 +53,9 @@ async def surveyed(
     if size not in surveys:
         screen = phone if size == "phone" else ann
         await screen.page.bring_to_front()
-        assert await is_touched(screen.page) == (size == "phone")
+        assert await is_for_fingers(screen.page) == (size == "phone")
         source = axe if isinstance(axe, str) else None
-        surveys[size] = await survey(visit, screen, lively, size=size, axe=source)
+        surveys[size] = await survey(screen, nobody, lively, size=size, axe=source)
         assert surveys[size].views == [f"{size}-{view}" for view in VIEWS]
     return surveys[size]
 

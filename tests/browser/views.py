@@ -2,7 +2,7 @@
 
 `a_lively_room` makes a room that has what stretches a page: long words and names, wide code and
 tables, other scripts, an agent's answers, what the system says. `walk` brings each view onto the
-screen in turn and gives its name; `strangers_view` is the one of a browser that is not signed in.
+screen in turn and gives its name.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Final
 from playwright.async_api import ViewportSize, expect
 
 from tests.browser.machines import Machine, until
-from tests.browser.screens import Screen, Visit
+from tests.browser.screens import Screen
 
 SCREENSHOTS: Final = os.environ.get("BROWSER_SCREENSHOTS", "")
 """A folder that gets a picture of every view; none are taken without it."""
@@ -84,18 +84,6 @@ async def walk(screen: Screen, room_id: str) -> AsyncIterator[str]:
     await page.evaluate("location.hash = '#/node'")
     await expect(screen.role("browsers-section").get_by_text("this one")).to_be_visible()
     yield "machine"
-
-
-async def strangers_view(visit: Visit, like: Screen) -> Screen:
-    """The page of a browser that is not signed in, and otherwise like that one."""
-    visit.expects("status of 401")
-    coarse = bool(await like.page.evaluate("matchMedia('(pointer: coarse)').matches"))
-    size = like.page.viewport_size
-    context = await visit.context(viewport=size, has_touch=coarse, is_mobile=coarse)
-    screen = Screen(await context.new_page(), like.machine)
-    await screen.page.goto(like.machine.url)
-    await expect(screen.role("login")).to_be_visible()
-    return screen
 
 
 async def wears(screen: Screen, theme: str) -> None:
