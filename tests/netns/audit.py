@@ -1,8 +1,8 @@
 """The end of a run: what was promised against what all logs hold, and the logs against each other.
 
 The logs are read twice: through `groups.log`, as any program reads them, and as bytes from the
-databases, which go to `verify_log.py`. That script imports nothing of ours and runs in a process
-of its own.
+databases, which go to `tests/vectors/verify_log.py`. That script imports nothing of ours and runs
+in a process of its own.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from tests.netns.account_book import AccountBook
 
 _PAGE: Final = 1_000
 _VERIFY_S: Final = 120.0
-_SCRIPT: Final = Path(__file__).with_name("verify_log.py")
+_SCRIPT: Final = Path(__file__).parent.with_name("vectors") / "verify_log.py"
 _ROWS: Final = """
     SELECT raw, author_sig, header, authority_sig FROM events JOIN rooms USING (room)
     WHERE room_id = ? ORDER BY place
@@ -128,10 +128,13 @@ def exported(home: Path, room_id: str) -> bytes:
     )
 
 
-async def verified(export: Path) -> str:
-    """Let the script verify a file; returns what it printed. Raises AssertionError."""
+async def verified(exports: Sequence[Path]) -> str:
+    """Let the script verify all copies of one log; what it said of the first.
+
+    Raises AssertionError if one is not sound, or if they disagree.
+    """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", str(_SCRIPT), str(export)),
+        *(sys.executable, "-I", str(_SCRIPT), *map(str, exports)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
@@ -142,5 +145,6 @@ async def verified(export: Path) -> str:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    assert process.returncode == 0, f"{export.name}: {said.decode()}"
-    return said.decode().strip()
+    lines = said.decode().splitlines()
+    assert process.returncode == 0 and len(lines) == len(exports), said.decode()
+    return lines[0].partition(": ")[2]

@@ -235,9 +235,10 @@ class Ledger:
         """The bytes on the three disks are the same, and the script finds them sound."""
         exports = [audit.exported(node.home, room_id) for node in nodes]
         assert all(export == exports[0] for export in exports), "the databases differ"
-        path = self._folder / "log.jsonl"
-        path.write_bytes(exports[0])
-        return await audit.verified(path)
+        paths = [self._folder / f"{node.name}.jsonl" for node in nodes]
+        for path, export in zip(paths, exports, strict=True):
+            path.write_bytes(export)
+        return await audit.verified(paths)
 
 
 def _counted(counts: Counter[str]) -> str:
