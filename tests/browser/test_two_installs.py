@@ -104,6 +104,7 @@ async def test_one_browser_is_in_at_both_one_of_them_behind_a_warning(
     assert names == {desktop.cookie_name, laptop.cookie_name}
 
     # Signing out at one leaves the other in.
+    await near.page.bring_to_front()
     await near.role("node-link").click()
     this_browser = near.role("browser-session").filter(has_text="this one")
     await this_browser.get_by_role("button", name="Sign out").click()
