@@ -1,10 +1,11 @@
 """What strangers write never becomes code, and what is secret never leaves by an address.
 
-Attack 64 and situation 64. A third install comes with markup for a name, in its person's name, in
-its machine's name, in its agent and in all it says. Each attempt would set a variable of the page,
-load something, or leave an element that a message cannot have.
+Attacks 53 and 64, situation 64. A third install comes with markup for a name, in its person's
+name, in its machine's name, in its agent and in all it says. Each attempt would set a variable of
+the page, load something, or leave an element that a message cannot have.
 """
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Final
@@ -229,3 +230,42 @@ async def test_secrets_stay_out_of_addresses_referers_and_logs(
         written = machine.log_text + machine.said
         assert "node.ready" in written
         assert not [secret for secret in secrets if secret in written], machine.name
+
+
+_OPEN_SOCKET: Final = """
+(url) => new Promise((resolve) => {
+  const socket = new WebSocket(url);
+  socket.onopen = () => resolve("opened");
+  socket.onclose = (event) => resolve(`closed ${event.code}`);
+})
+"""
+_POST: Final = """
+([url, body]) => fetch(url, { method: "POST", mode: "no-cors", credentials: "include", body })
+  .then((answer) => answer.type, () => "refused")
+"""
+
+
+async def test_a_page_of_somebody_else_on_this_host_reaches_nothing(
+    visit: Visit, ann: Screen, desktop: Machine, outside: tuple[str, list[dict[str, str]]]
+) -> None:
+    """Attack 53. For a browser all ports of a host are one site: our cookie goes along."""
+    elsewhere, asked = outside
+    visit.expects("403|ERR_BLOCKED_BY_RESPONSE")
+    page = await ann.page.context.new_page()
+    await page.goto(elsewhere)
+    assert desktop.cookie_name in asked[0]["Cookie"]
+    socket = await page.evaluate(_OPEN_SOCKET, f"ws://127.0.0.1:{desktop.port}/rpc")
+    assert socket == "closed 1006"
+    wish = {"jsonrpc": "2.0", "id": 1, "method": "groups.create", "params": {"name": "Hijacked"}}
+    posted = await page.evaluate(_POST, [f"{desktop.url}/rpc", json.dumps(wish)])
+    assert posted == "refused"
+    rooms = (await desktop.ask("groups.list"))["rooms"]
+    assert "Hijacked" not in [room["name"] for room in rooms]
+    # The same, asked by Ann's own page, is done.
+    await ann.page.evaluate(
+        "(body) => fetch('/rpc', { method: 'POST', headers: { 'Content-Type': 'application/json' },"
+        " body })",
+        json.dumps(wish),
+    )
+    rooms = (await desktop.ask("groups.list"))["rooms"]
+    assert "Hijacked" in [room["name"] for room in rooms]
