@@ -20,8 +20,7 @@ from tests.browser.screens import Screen, Visit
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(60)]
 
-SPARE_INTERFACE = "roommesh-test"
-SPARE_ADDRESS = "198.51.100.7"
+SPARE_ADDRESS = "198.51.100.7/32"
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -32,15 +31,13 @@ async def network_url(laptop: Machine) -> AsyncIterator[str]:
         return
     if os.geteuid() != 0 or not shutil.which("ip"):
         pytest.skip("no address but loopback; run as root with iproute2 to make one")
-    ip("link", "add", SPARE_INTERFACE, "type", "dummy")
+    ip("address", "add", SPARE_ADDRESS, "dev", "lo")
     try:
-        ip("address", "add", f"{SPARE_ADDRESS}/24", "dev", SPARE_INTERFACE)
-        ip("link", "set", SPARE_INTERFACE, "up")
         urls = await lan_urls(laptop)
         assert urls, "the node does not see an address that was added"
         yield urls[0]
     finally:
-        ip("link", "delete", SPARE_INTERFACE)
+        ip("address", "delete", SPARE_ADDRESS, "dev", "lo")
 
 
 async def lan_urls(machine: Machine) -> list[str]:
